@@ -1,0 +1,115 @@
+// Package model is what the loop asks of a language model: one method, plain
+// values, and errors that say what may be done about them.
+//
+//	reply, err := m.Generate(ctx, &model.Request{Messages: msgs, Tools: tools}, func(c model.Chunk) {
+//		fmt.Print(c.Text)
+//	})
+//
+// Providers live below: [openai] for any compatible endpoint, [replay] for
+// recordings. Every provider passes the suite in [modeltest].
+//
+// [openai]: https://pkg.go.dev/github.com/wagent-dev/wagent/host/model/openai
+// [replay]: https://pkg.go.dev/github.com/wagent-dev/wagent/host/model/replay
+// [modeltest]: https://pkg.go.dev/github.com/wagent-dev/wagent/host/model/modeltest
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Model answers a conversation.
+type Model interface {
+	// Generate sends req and blocks until the reply is complete, ctx ends, or
+	// the provider has failed for good; it retries what may be retried. A
+	// failure is an [*Error], or ctx.Err() wrapped. What arrives on the way is
+	// handed to sink, which is called from Generate's own goroutine and may be
+	// nil. The reply is complete in itself: chunks are for showing only, and
+	// after a chunk with Retry all earlier ones are void.
+	//
+	// A Model may be used by many goroutines at once.
+	Generate(ctx context.Context, req *Request, sink func(Chunk)) (*Reply, error)
+}
+
+// Request is one call of a model.
+type Request struct {
+	Messages []Message
+	Tools    []Definition // none: the model answers with text
+	Memo     *Memo        // where the provider keeps encoded messages; may be nil
+}
+
+// Definition describes a tool to the model.
+type Definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object; nil: no parameters
+}
+
+// Reply is a complete answer.
+type Reply struct {
+	Message Message // role Assistant; calls have no ID yet, the loop gives it
+	Usage   Usage
+	Finish  FinishReason
+	// Warnings tell the operator what was odd about the reply and how it was
+	// read: repaired arguments, a call printed as text, a prompt that seems cut.
+	Warnings []string
+	// RequestID is the provider's own id of the exchange, for support and logs.
+	RequestID string
+}
+
+// FinishReason is why the model stopped.
+type FinishReason string
+
+// The reasons that the loop acts on. Providers map theirs to these.
+const (
+	FinishStop          FinishReason = "stop"
+	FinishToolCalls     FinishReason = "tool_calls"
+	FinishLength        FinishReason = "length"
+	FinishContentFilter FinishReason = "content_filter"
+)
+
+// Usage counts tokens. Estimated says that the provider gave no numbers and
+// these are ours, so that budgets still bite.
+type Usage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	TotalTokens      int64 `json:"total_tokens"`
+	ReasoningTokens  int64 `json:"reasoning_tokens,omitempty"`
+	CachedTokens     int64 `json:"cached_tokens,omitempty"`
+	Estimated        bool  `json:"estimated,omitempty"`
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		PromptTokens:     u.PromptTokens + v.PromptTokens,
+		CompletionTokens: u.CompletionTokens + v.CompletionTokens,
+		TotalTokens:      u.TotalTokens + v.TotalTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
+		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		Estimated:        u.Estimated || v.Estimated,
+	}
+}
+
+// Chunk is something that arrived while a reply was under way.
+type Chunk struct {
+	Text      string
+	Reasoning string
+	Call      *CallChunk
+	Retry     *Retry // everything since the call began is void
+}
+
+// CallChunk is a piece of a tool call as it arrives.
+type CallChunk struct {
+	Index     int    // position of the call in the reply
+	Name      string // as known so far
+	Arguments string // what came in addition
+}
+
+// Retry says that an attempt failed and another follows.
+type Retry struct {
+	Attempt int           // the attempt that failed, from 1
+	Wait    time.Duration // until the next one
+	Err     error
+}

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// ID names a run. It is made by [NewID] or by the caller, and it never contains
+// anything that a model or a guest wrote.
+type ID string
+
+// NewID returns a random ID of 26 lower-case letters and digits.
+func NewID() ID { return ID(strings.ToLower(rand.Text())) }
+
+// Event is one thing that happened in a run.
+type Event struct {
+	Run  ID
+	Seq  uint64 // from 1, without a gap; 0 for a transient event
+	Time time.Time
+	Body Body
+	// After is the seq of the last stored event before a transient one.
+	After uint64
+}
+
+// Text returns the answer's text that the event adds, or "". Printing it for
+// each event prints the answer as it arrives.
+func (e *Event) Text() string {
+	if d, ok := e.Body.(Delta); ok {
+		return d.Text
+	}
+	return ""
+}
+
+// Transient says that events with this body are shown and not stored.
+func (e *Event) Transient() bool {
+	switch e.Body.(type) {
+	case Delta, Retried, Progressed, Logged:
+		return true
+	}
+	return false
+}
+
+// Body is what happened. The set is closed: the types of this file.
+type Body interface{ kind() string }
+
+// Prompted opens a run. Everything that the model is given at the start is in it.
+type Prompted struct {
+	Agent    string          `json:"agent,omitempty"`    // the manifest's name
+	Manifest string          `json:"manifest,omitempty"` // its digest
+	Messages []model.Message `json:"messages"`
+	Tools    []string        `json:"tools,omitempty"` // names of the tools in force
+}
+
+// Began opens a step: a model call is about to be made.
+type Began struct {
+	Step int `json:"step"` // from 1
+}
+
+// Delta is text as it arrives. Either Text or Reasoning is set.
+type Delta struct {
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// Retried says that a model call is made again. All deltas since [Began] are void.
+type Retried struct {
+	Attempt int    `json:"attempt"` // the one that failed, from 1
+	WaitMS  int64  `json:"wait_ms"`
+	Error   string `json:"error"`
+}
+
+// Replied is the model's complete answer.
+type Replied struct {
+	Step int `json:"step"`
+	// Message is absent when nothing of the reply could be sent back.
+	Message  *model.Message     `json:"message,omitempty"`
+	Usage    model.Usage        `json:"usage"`
+	Finish   model.FinishReason `json:"finish_reason,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
+	// Dropped counts calls that were cut off and are not part of Message.
+	Dropped int `json:"dropped_calls,omitempty"`
+}
+
+// Planned is what the planner made of the reply: actions, or the end, or
+// neither, when the loop goes on with another model call.
+type Planned struct {
+	Step    int      `json:"step"`
+	Actions []Action `json:"actions"`
+	Finish  *Finish  `json:"finish,omitempty"`
+}
+
+// Called says that a tool is about to run. A call with Called and without
+// [Returned] may or may not have had its effect.
+type Called struct {
+	Step      int             `json:"step"`
+	CallID    string          `json:"call_id"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Module    string          `json:"module,omitempty"` // digest of the code
+}
+
+// Progressed is how far a running tool says it is.
+type Progressed struct {
+	CallID   string `json:"call_id"`
+	Tool     string `json:"tool"`
+	Permille int    `json:"permille"` // 0 to 1000
+	Message  string `json:"message,omitempty"`
+}
+
+// Logged is a line that a running tool logged.
+type Logged struct {
+	CallID  string `json:"call_id"`
+	Tool    string `json:"tool"`
+	Level   string `json:"level"`
+	Message string `json:"message"`
+}
+
+// Returned is the outcome of one call, whether it ran or not.
+type Returned struct {
+	Step       int             `json:"step"`
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool"`
+	Content    []model.Part    `json:"content"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	IsError    bool            `json:"is_error"`
+	ErrorKind  ErrorKind       `json:"error_kind,omitempty"`
+	Receipt    *Receipt        `json:"receipt,omitempty"` // nil: the call never reached the sandbox
+	// Detail is for people: the last log lines of a guest that failed.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Ended closes a step. The results of its calls become messages, in call order.
+type Ended struct {
+	Step int `json:"step"`
+}
+
+// Finished ends a run with a reason of its own.
+type Finished struct {
+	ExitReason ExitReason `json:"exit_reason"`
+	Output     string     `json:"output"`
+	// Result is what the whole run comes to. It is given with the event and
+	// not stored: folding the events makes it.
+	Result *Result `json:"result,omitempty"`
+}
+
+// Failed ends a run that could not go on.
+type Failed struct {
+	Err    Failure `json:"error"`
+	Result *Result `json:"result,omitempty"` // as in Finished
+}
+
+func (Prompted) kind() string   { return "run_started" }
+func (Began) kind() string      { return "step_started" }
+func (Retried) kind() string    { return "retry" }
+func (Replied) kind() string    { return "model_finished" }
+func (Planned) kind() string    { return "actions" }
+func (Called) kind() string     { return "tool_started" }
+func (Progressed) kind() string { return "tool_progress" }
+func (Logged) kind() string     { return "tool_log" }
+func (Returned) kind() string   { return "tool_finished" }
+func (Ended) kind() string      { return "step_finished" }
+func (Finished) kind() string   { return "run_finished" }
+func (Failed) kind() string     { return "run_failed" }
+
+func (d Delta) kind() string {
+	if d.Reasoning != "" {
+		return "reasoning_delta"
+	}
+	return "text_delta"
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// State is a run as of its last event. It is made by [Apply] alone. What it
+// points to is shared and never written; [State.Clone] makes one that can be
+// kept while the original goes on.
+type State struct {
+	Run     ID
+	Seq     uint64 // of the last event
+	Started time.Time
+	Updated time.Time
+
+	Agent    string
+	Manifest string
+	Tools    []string
+
+	Messages      []model.Message
+	StepCount     int // model calls that were answered
+	Turn          *Turn
+	Steps         []Step
+	Usage         model.Usage
+	ContextTokens int64 // the provider's count of the last request and reply
+	CallCounts    map[string]int
+
+	Done       bool
+	ExitReason ExitReason
+	Output     string
+	Failure    *Failure
+}
+
+// Turn is the step that is under way, or the last one.
+type Turn struct {
+	Step  int
+	Reply *Replied // nil: the model has not answered
+	Plan  *Planned // nil: the reply has not been read
+	Slots []Slot
+	Ended bool
+}
+
+// Slot is where the outcome of one action goes.
+type Slot struct {
+	Called   bool
+	Returned *Returned
+}
+
+// Open says that the turn has a call without a result.
+func (t *Turn) Open() bool {
+	return slices.ContainsFunc(t.Slots, func(r Slot) bool { return r.Returned == nil })
+}
+
+// Clone returns a copy that shares nothing which Apply writes.
+func (s State) Clone() State {
+	s.Messages = slices.Clip(s.Messages)
+	s.Steps = slices.Clip(s.Steps)
+	s.CallCounts = maps.Clone(s.CallCounts)
+	if s.Turn != nil {
+		t := *s.Turn
+		t.Slots = slices.Clone(t.Slots)
+		s.Turn = &t
+	}
+	return s
+}
+
+// Result returns what the run has come to so far. It shares the state's
+// messages and steps.
+func (s *State) Result() *Result {
+	r := &Result{
+		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output,
+		Messages: s.Messages, Steps: s.Steps, StepCount: s.StepCount,
+		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage,
+		ContextTokens: s.ContextTokens, Error: s.Failure,
+	}
+	if r.Steps == nil {
+		r.Steps = []Step{}
+	}
+	if r.Messages == nil {
+		r.Messages = []model.Message{}
+	}
+	if r.ToolCallCounts == nil {
+		r.ToolCallCounts = map[string]int{}
+	}
+	if n := len(s.Messages); n > 0 {
+		r.LastMessage = &s.Messages[n-1]
+	}
+	return r
+}
