@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// ABI is how host and guest talk.
+type ABI string
+
+// The ABIs. Auto decides by the module's imports and exports.
+const (
+	Auto   ABI = "auto"
+	Wagent ABI = "wagent"
+	Extism ABI = "extism"
+	WASI   ABI = "wasi"
+)
+
+// Source is a module and the terms on which it runs.
+type Source struct {
+	Name   string // what messages call it, and a WASI program's argv[0]: a base file name
+	Wasm   []byte
+	ABI    ABI       // "": Auto
+	Export string    // plain Extism: the function to call
+	Text   bool      // plain Extism: the input is the one string argument, not the arguments' JSON
+	Tool   *abi.Tool // the module's one tool, when the manifest declares it: describe is not run
+	Config json.RawMessage
+	Policy policy.Policy
+	// Inspect links every import of the host, as refusals where there is no
+	// grant, so that a module can be looked at without being granted anything.
+	Inspect bool
+}
+
+// Call is one call of a tool.
+type Call struct {
+	ID        string
+	Tool      string // the module's own name for it
+	Arguments json.RawMessage
+	Run       abi.RunRef
+
+	// Progress and Log are told what the guest says, bounded and one line each.
+	// They are called from the call's goroutine, may be nil and must not block.
+	Progress func(permille int, message string)
+	Log      func(level abi.Level, message string)
+}
+
+// Outcome is what came of a call. It is complete whatever happened.
+type Outcome struct {
+	Result abi.Result // for the model; for a fault, one line that it can act on
+	// Fault is "" when the tool answered, be it with an error of its own.
+	Fault   Fault
+	Detail  string // for people: trap, function names, the last lines of the guest's output
+	Receipt Receipt
+}
+
+// Fault is why a call gave no answer. The set is closed and its values are
+// those of run.ErrorKind.
+type Fault string
+
+// The faults.
+const (
+	FaultTrap          Fault = "trap"
+	FaultTimeout       Fault = "timeout"
+	FaultMemory        Fault = "memory"
+	FaultStack         Fault = "stack"
+	FaultOutput        Fault = "output"
+	FaultHostCalls     Fault = "host_calls"
+	FaultDenied        Fault = "denied"
+	FaultInvalidArgs   Fault = "invalid_args"
+	FaultInvalidResult Fault = "invalid_result"
+	FaultExited        Fault = "exited"
+	FaultCancelled     Fault = "cancelled"
+	FaultInternal      Fault = "internal"
+)
+
+// Receipt is what a call cost and touched.
+type Receipt struct {
+	Module      string // "sha256:" and the digest of the code
+	Wall        time.Duration
+	PeakMemory  int64 // bytes of linear memory
+	InputBytes  int64
+	OutputBytes int64
+	LogBytes    int64
+	LogsCut     bool
+	Hosts       []string // scheme://host:port that were connected to, sorted
+}
+
+// Info is what a module is.
+type Info struct {
+	Digest  string
+	ABI     ABI
+	Why     string // how ABI was decided
+	Bytes   int64
+	Imports []Import
+	Exports []Export
+	Memory  MemoryInfo
+}
+
+// Import is something the module wants of the host.
+type Import struct {
+	Module, Name, Signature string
+}
+
+// Export is something the module offers.
+type Export struct {
+	Name, Kind, Signature string
+}
+
+// MemoryInfo is the size of the module's memory, in bytes. Max is 0 if the
+// module sets none.
+type MemoryInfo struct {
+	Min, Max int64
+}
