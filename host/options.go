@@ -1,0 +1,99 @@
+package host
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/host/run"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// Options change how a [Host] is made. Nil and the zero value are usable.
+type Options struct {
+	// Model answers instead of the manifest's model. Nil: the manifest's.
+	Model model.Model
+	// Store keeps the runs. Nil: they are kept in memory and end with the Host.
+	Store run.Store
+	// Ceiling narrows what every module may use. Nil: the manifest decides.
+	Ceiling *policy.Policy
+	// CacheDir keeps compiled code between processes. It is made with mode 0700
+	// if it is not there; one that others can write is not used, with a warning.
+	// Empty: compiled code is kept in memory only.
+	CacheDir string
+	// Logger is told what an operator should know. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Now is the clock of events and limits. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Input is one run.
+type Input struct {
+	ID       run.ID          // empty: a new one is made
+	Messages []model.Message // what the caller says; the system prompt goes before it
+	Tools    []string        // names of the tools in force; nil: all; empty: none
+	Budget   Budget
+}
+
+// Budget replaces limits of the manifest for one run.
+type Budget struct {
+	MaxSteps    *int          // nil: the manifest's; 0: no model call is made
+	MaxDuration time.Duration // 0: the manifest's
+}
+
+// Text returns the input that is one user message.
+func Text(prompt string) Input {
+	return Input{Messages: []model.Message{model.Text(model.User, prompt)}}
+}
+
+// ToolInfo is a tool as the model sees it, and what stands behind it.
+type ToolInfo struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Parameters  []byte           `json:"-"`           // JSON Schema
+	Source      string           `json:"module"`      // where the module was read from
+	Digest      string           `json:"digest"`      // "sha256:" and the digest of the code
+	ModuleTool  string           `json:"module_tool"` // the module's own name for the tool
+	ABI         string           `json:"abi"`         // wagent, extism or wasi
+	Annotations *abi.Annotations `json:"annotations,omitempty"`
+	Requests    *abi.Requests    `json:"requests,omitempty"` // what the module asks for; it grants nothing
+	Policy      policy.Policy    `json:"-"`                  // what it is granted, after narrowing
+}
+
+// Outcome is what came of one call of a tool.
+type Outcome struct {
+	Result abi.Result
+	// Kind is "" when the tool answered without an error.
+	Kind    run.ErrorKind
+	Detail  string // for people: the last lines of a guest that failed
+	Receipt run.Receipt
+}
+
+// ModuleInfo is what a module is and what it declares.
+type ModuleInfo struct {
+	Digest      string         `json:"digest"`
+	Bytes       int64          `json:"bytes"`
+	ABI         string         `json:"abi"`
+	Why         string         `json:"why"` // how the ABI was decided
+	Imports     []ModuleImport `json:"imports"`
+	Exports     []ModuleExport `json:"exports"`
+	MemoryMin   int64          `json:"memory_min_bytes"`
+	MemoryMax   int64          `json:"memory_max_bytes,omitempty"` // 0: the module sets none
+	Tools       []abi.Tool     `json:"tools"`
+	DescribeErr string         `json:"describe_error,omitempty"`
+}
+
+// ModuleImport is something the module wants of the host.
+type ModuleImport struct {
+	Module    string `json:"module"`
+	Name      string `json:"name"`
+	Signature string `json:"signature"`
+}
+
+// ModuleExport is something the module offers.
+type ModuleExport struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Signature string `json:"signature,omitempty"`
+}
