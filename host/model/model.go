@@ -51,6 +51,8 @@ type Reply struct {
 	Message Message // role Assistant; calls have no ID yet, the loop gives it
 	Usage   Usage
 	Finish  FinishReason
+	// DroppedCalls counts calls that were cut off and are not part of Message.
+	DroppedCalls int
 	// Warnings tell the operator what was odd about the reply and how it was
 	// read: repaired arguments, a call printed as text, a prompt that seems cut.
 	Warnings []string

@@ -119,7 +119,7 @@ func (s *State) replied(b Replied) error {
 	}
 	s.StepCount = b.Step
 	s.Usage = s.Usage.Add(b.Usage)
-	s.ContextTokens = b.Usage.TotalTokens
+	s.ContextTokens = b.ContextTokens
 	return nil
 }
 
@@ -188,6 +188,8 @@ func (s *State) ended(b Ended) error {
 	switch {
 	case err != nil:
 		return err
+	case t.Reply == nil:
+		return errors.New("the model has not answered")
 	case t.Open():
 		return errors.New("a call has no result")
 	}

@@ -77,10 +77,12 @@ type Retried struct {
 type Replied struct {
 	Step int `json:"step"`
 	// Message is absent when nothing of the reply could be sent back.
-	Message  *model.Message     `json:"message,omitempty"`
-	Usage    model.Usage        `json:"usage"`
-	Finish   model.FinishReason `json:"finish_reason,omitempty"`
-	Warnings []string           `json:"warnings,omitempty"`
+	Message *model.Message `json:"message,omitempty"`
+	Usage   model.Usage    `json:"usage"` // of the step, calls that were made again included
+	// ContextTokens is the provider's own count of the last request and its reply.
+	ContextTokens int64              `json:"context_tokens"`
+	Finish        model.FinishReason `json:"finish_reason,omitempty"`
+	Warnings      []string           `json:"warnings,omitempty"`
 	// Dropped counts calls that were cut off and are not part of Message.
 	Dropped int `json:"dropped_calls,omitempty"`
 }
