@@ -61,6 +61,11 @@ type HTTPRule struct {
 	Port    int      // 1 to 65535
 	Methods []string // upper case; empty: GET and HEAD
 	Paths   []string // patterns; "*" stops at "/", "**" does not; empty: every path
+
+	// Within are more sets of patterns; a path must match one of each as well.
+	// Narrow makes them, where two lists of patterns overlap in a way that no
+	// one list can say.
+	Within [][]string
 }
 
 // Mount makes a folder of the host visible to the guest.
