@@ -1,0 +1,69 @@
+# Every target is one line in `make help`. Nothing here needs more than Go and make;
+# `make wasm` alone, which builds the committed test modules again, needs wabt.
+
+GO     ?= go
+BIN    := bin
+TOOLS  := $(BIN)/tools
+NAMES  := $(notdir $(patsubst %/main.go,%,$(wildcard examples/wasm-tools/*/main.go)))
+WASM   := $(NAMES:%=$(TOOLS)/%.wasm)
+DEMO   := examples/wasm-tools/demo
+PROMPT := Which region sold the most, by how much, and do the notes explain it?
+FUZZTIME ?= 10s
+
+.PHONY: help build tools demo test race e2e fuzz bench lint fmt generate wasm check clean
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
+
+build: ## build the wagent command into bin/
+	$(GO) build -o $(BIN)/wagent ./cmd/wagent
+
+tools: $(WASM) ## build the example tools into bin/tools/
+
+# Reactors are built with c-shared; the one tool without our SDK is a command.
+SDK_SOURCES := $(wildcard sdk/*.go sdk/abi/*.go)
+$(TOOLS)/%.wasm: examples/wasm-tools/%/main.go $(SDK_SOURCES) go.mod
+	@mkdir -p $(@D)
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=$(if $(wildcard examples/wasm-tools/$*/command.txt),exe,c-shared) -trimpath -ldflags='-s -w' -o $@ ./examples/wasm-tools/$*
+
+demo: build tools ## run an agent with sandboxed tools, without a key or a network
+	@$(BIN)/wagent run -f $(DEMO)/demo.yaml "$(PROMPT)"
+
+test: ## run the tests
+	$(GO) test ./...
+
+race: ## run the tests under the race detector
+	$(GO) test -race -timeout 15m ./...
+
+e2e: build tools ## run the built command against the built tools
+	$(GO) test -count=1 -tags e2e ./cmd/wagent/...
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) $$p || exit 1; \
+	  done; done
+
+bench: ## run the benchmarks
+	$(GO) test -run='^$$' -bench=. -benchmem ./...
+
+lint: ## vet and staticcheck
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fmt: ## fail when a file is not formatted
+	@out=$$($(GO) tool gofumpt -l .); [ -z "$$out" ] || { echo "not formatted (go tool gofumpt -w .):"; echo "$$out"; exit 1; }
+
+generate: ## write generated files again
+	$(GO) generate ./...
+
+wasm: ## build the committed test modules again (needs wat2wasm from wabt)
+	./testdata/wasm/build.sh
+
+check: fmt generate lint race e2e demo ## all that must hold; fails if it changed the tree
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	@git diff --exit-code && [ -z "$$(git status --porcelain)" ] || { git status --short; echo "make check changed the tree"; exit 1; }
+
+clean: ## remove what was built
+	rm -rf $(BIN)

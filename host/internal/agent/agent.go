@@ -1,0 +1,113 @@
+// Package agent is the loop: it asks the model, runs the calls it asks for, and
+// goes on until there is an answer or a limit. It never sees Wasm; it asks a
+// [Toolbox].
+//
+// The loop is a function of the run's state: [Agent.Run] begins with an event
+// and [Agent.Resume] with a folded state, and both drive it the same way. Every
+// effect is an event first, and one goroutine, the caller's, appends them all.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/internal/planner"
+	"github.com/wagent-dev/wagent/host/internal/schema"
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// Agent is what a run needs. It is not changed by runs, and many may use it at
+// once.
+type Agent struct {
+	Model   model.Model
+	Planner planner.Planner
+	Tools   []Tool // in the order that the model sees; names are unique
+	Box     Toolbox
+	Store   run.Store
+
+	MaxSteps    int           // 0: no model call is made
+	MaxDuration time.Duration // of the whole run; 0: no limit
+	Parallel    int           // calls of one step that run at once; at least 1
+	Exit        []string      // "text" and names of tools that end the run
+	FailOnError bool          // a failed call ends the run
+
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Tool is a tool as the loop knows it.
+type Tool struct {
+	Definition   model.Definition
+	Schema       *schema.Schema // of the arguments; nil: anything
+	ReturnDirect bool
+	Idempotent   bool   // may be called again when it is not known whether a call took place
+	Module       string // digest of the code, for the record
+}
+
+// Toolbox runs calls. It is the only way from the loop to anything outside.
+type Toolbox interface {
+	// Call runs one tool and blocks until it has ended: when it returns, nothing
+	// of the call runs any more. It returns soon after ctx ends. It is called by
+	// several goroutines at once.
+	Call(ctx context.Context, c Call) Result
+}
+
+// Call is one call of a tool.
+type Call struct {
+	ID        string
+	Tool      string
+	Arguments json.RawMessage // valid for the tool's schema
+	Run       run.ID
+	Step      int
+
+	// Progress and Log pass on what the tool says. They never block.
+	Progress func(permille int, message string)
+	Log      func(level, message string)
+}
+
+// Result is the outcome of a call.
+type Result struct {
+	Content    []model.Part
+	Structured json.RawMessage
+	Kind       run.ErrorKind // "": it went well
+	Detail     string
+	Receipt    *run.Receipt
+}
+
+// exitText is the exit condition that a plain answer meets.
+const exitText = "text"
+
+// Run begins a run and drives it to its end. The last item is an event with
+// body Finished or Failed, or an error when the store failed. When the caller
+// breaks off, what runs is cancelled and joined, its outcome is stored, and the
+// run can be resumed.
+func (a *Agent) Run(ctx context.Context, id run.ID, p run.Prompted) iter.Seq2[run.Event, error] {
+	return func(yield func(run.Event, error) bool) {
+		d := newDriver(a, run.State{Run: id}, yield)
+		if d.emit(p) {
+			d.drive(ctx)
+		}
+	}
+}
+
+// Resume goes on from s, the folded state of a run that has not ended.
+func (a *Agent) Resume(ctx context.Context, s run.State) iter.Seq2[run.Event, error] {
+	return func(yield func(run.Event, error) bool) {
+		newDriver(a, s, yield).drive(ctx)
+	}
+}
+
+// tool returns the tool with this name, or nil. Names are exact: a near miss is
+// never taken for a tool.
+func (a *Agent) tool(name string) *Tool {
+	for i := range a.Tools {
+		if a.Tools[i].Definition.Name == name {
+			return &a.Tools[i]
+		}
+	}
+	return nil
+}

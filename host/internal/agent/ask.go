@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// ask makes the model call of an open step and records the reply, or ends the
+// run when there is none.
+func (d *driver) ask(ctx context.Context, t *run.Turn) {
+	reply, err := d.generate(ctx)
+	if err == nil && empty(reply) {
+		reply, err = d.askAgain(ctx, reply)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		d.stop(ctx)
+	case err != nil:
+		d.fail(err)
+	default:
+		d.reply(t.Step, reply)
+	}
+}
+
+// generate calls the model once and shows what arrives. A model that showed no
+// text on the way has it shown at the end, so printing deltas prints the answer.
+func (d *driver) generate(ctx context.Context) (*model.Reply, error) {
+	shown := false
+	req := &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
+	reply, err := d.Model.Generate(ctx, req, func(c model.Chunk) {
+		switch {
+		case c.Retry != nil:
+			shown = false
+			d.emit(run.Retried{Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err)})
+		case c.Reasoning != "":
+			d.emit(run.Delta{Reasoning: c.Reasoning})
+		case c.Text != "":
+			shown = true
+			d.emit(run.Delta{Text: c.Text})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if text := reply.Message.Text(); text != "" && !shown {
+		d.emit(run.Delta{Text: text})
+	}
+	return reply, nil
+}
+
+// empty says that a reply ended by itself and holds nothing to go on with.
+func empty(r *model.Reply) bool {
+	cut := r.Finish == model.FinishLength || r.Finish == model.FinishContentFilter
+	return !cut && len(r.Message.ToolCalls) == 0 && !hasContent(r.Message.Content)
+}
+
+// hasContent says that parts hold something a provider would take back.
+func hasContent(parts []model.Part) bool {
+	for _, p := range parts {
+		if p.Type != model.TextPart || strings.TrimSpace(p.Text) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empty reply twice"}
+
+// askAgain repeats a call whose reply was empty, once. Both calls are paid for.
+func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
+	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
+	reply, err := d.generate(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case empty(reply):
+		return nil, errEmpty
+	}
+	d.unanswered = d.unanswered.Add(first.Usage)
+	return reply, nil
+}
+
+// reply records what the model said. Calls of a reply that was cut off are
+// dropped, since nobody knows what they would have become, and a message that
+// no provider would take back is not kept.
+func (d *driver) reply(step int, r *model.Reply) {
+	m := r.Message
+	m.Role = model.Assistant
+	dropped := r.DroppedCalls
+	if r.Finish == model.FinishLength || r.Finish == model.FinishContentFilter {
+		dropped += len(m.ToolCalls)
+		m.ToolCalls = nil
+	}
+	body := run.Replied{
+		Step: step, Usage: d.unanswered.Add(r.Usage), ContextTokens: r.Usage.TotalTokens,
+		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+	}
+	d.unanswered = model.Usage{}
+	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
+		m.ToolCalls = d.nameCalls(step, m.ToolCalls)
+		body.Message = &m
+	}
+	for _, w := range r.Warnings {
+		d.Logger.Warn("model reply", "run", d.state.Run, "step", step, "warning", w)
+	}
+	d.emit(body)
+}
+
+// nameCalls gives each call an id of ours. It follows from the step and the
+// position alone, so a replayed run has the same ids.
+func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
+	if len(calls) == 0 {
+		return nil
+	}
+	named := make([]model.ToolCall, len(calls))
+	for i, c := range calls {
+		if c.WireID == "" {
+			c.WireID = c.ID
+		}
+		c.ID = d.freeID("call_" + strconv.Itoa(step) + "_" + strconv.Itoa(i+1))
+		if len(c.Arguments) == 0 {
+			c.Arguments = []byte("{}")
+		}
+		named[i] = c
+	}
+	return named
+}
+
+// freeID returns id, or a variant of it when an earlier run of the same
+// conversation has used it, and claims it.
+func (d *driver) freeID(id string) string {
+	free := id
+	for n := 2; d.ids[free]; n++ {
+		free = id + "_" + strconv.Itoa(n)
+	}
+	d.ids[free] = true
+	return free
+}
+
+func (d *driver) claimIDs(msgs []model.Message) {
+	for i := range msgs {
+		for _, c := range msgs[i].ToolCalls {
+			d.ids[c.ID] = true
+		}
+	}
+}
+
+// plan reads the reply of an open step. A reply that was cut off holds nothing
+// to plan: the step is over.
+func (d *driver) plan(t *run.Turn) {
+	cut := t.Reply.Finish == model.FinishLength || t.Reply.Finish == model.FinishContentFilter
+	if cut || t.Reply.Message == nil {
+		d.emit(run.Ended{Step: t.Step})
+		return
+	}
+	actions, finish := d.Planner.Plan(t.Reply.Message)
+	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
+		finish = nil
+	}
+	d.emit(run.Planned{Step: t.Step, Actions: nonNil(actions), Finish: finish})
+}
+
+func (d *driver) exitsOn(name string) bool {
+	for _, e := range d.Exit {
+		if e == name {
+			return true
+		}
+	}
+	return false
+}
+
+func nonNil(a []run.Action) []run.Action {
+	if a == nil {
+		return []run.Action{}
+	}
+	return a
+}
+
+// fail ends the run because the model gave no reply.
+func (d *driver) fail(err error) {
+	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err)}
+	if me, ok := errors.AsType[*model.Error](err); ok {
+		f.Kind, f.Partial = string(me.Kind), me.Partial
+	}
+	d.emit(run.Failed{Err: f})
+}
+
+// oneLine returns the text of err without line breaks.
+func oneLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}

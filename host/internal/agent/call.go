@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// settle answers calls whose run broke off before their outcome was stored.
+// Whether they took effect is not known, so they are repeated only if their tool
+// says that this does no harm.
+func (d *driver) settle() {
+	t := d.state.Turn
+	if t == nil || t.Ended || t.Plan == nil {
+		return
+	}
+	for i, s := range t.Slots {
+		a := t.Plan.Actions[i]
+		if tool := d.tool(a.Tool); !s.Called || s.Returned != nil || (tool != nil && tool.Idempotent) {
+			continue
+		}
+		d.emit(refusal(t.Step, a, run.KindCancelled,
+			"The run was interrupted while this call was under way. Whether it took effect is not known."))
+	}
+}
+
+// call runs the calls of a step, at most Parallel at a time. It returns when
+// each has a result and nothing of them runs any more.
+func (d *driver) call(ctx context.Context, t *run.Turn) {
+	queue := d.admit(t)
+	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: make(chan run.Body, 64)}
+	for len(queue) > 0 || b.running > 0 {
+		for len(queue) > 0 && b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
+			b.start(ctx, queue[0], t.Slots[slotOf(t, queue[0])].Called)
+			queue = queue[1:]
+		}
+		if b.running == 0 { // the context has ended with calls still waiting
+			break
+		}
+		b.wait()
+	}
+	for _, a := range queue {
+		d.emit(refusal(t.Step, a, run.KindCancelled, "The run ended before this call was made."))
+	}
+}
+
+func slotOf(t *run.Turn, a run.Action) int {
+	return slices.IndexFunc(t.Plan.Actions, func(b run.Action) bool { return b.CallID == a.CallID })
+}
+
+// admit answers the calls that cannot be made and returns the others, in order.
+func (d *driver) admit(t *run.Turn) []run.Action {
+	var queue []run.Action
+	for i, a := range t.Plan.Actions {
+		if t.Slots[i].Returned != nil {
+			continue
+		}
+		if kind, why := d.refuse(t.Reply.Message, i, a); kind != "" {
+			d.emit(refusal(t.Step, a, kind, why))
+			continue
+		}
+		queue = append(queue, a)
+	}
+	return queue
+}
+
+// refuse says why a call cannot be made, in words that the model can act on.
+func (d *driver) refuse(m *model.Message, i int, a run.Action) (run.ErrorKind, string) {
+	tool := d.tool(a.Tool)
+	if tool == nil {
+		return run.KindUnknownTool, d.unknownTool(a.Tool)
+	}
+	if i < len(m.ToolCalls) && m.ToolCalls[i].Invalid != nil {
+		return run.KindInvalidArgs, "The arguments could not be read, so the tool was not run: " + m.ToolCalls[i].Invalid.Problem
+	}
+	if tool.Schema == nil {
+		return "", ""
+	}
+	if err := tool.Schema.Check(a.Input); err != nil {
+		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + err.Error()
+	}
+	return "", ""
+}
+
+// maxNames bounds the tools that an error names.
+const maxNames = 50
+
+func (d *driver) unknownTool(name string) string {
+	if len(name) > 64 {
+		name = name[:64] + "…"
+	}
+	said := "There is no tool named " + strconv.QuoteToASCII(name) + "; nothing was run. "
+	if len(d.Tools) == 0 {
+		return said + "There are no tools."
+	}
+	var names []string
+	for i := range d.Tools {
+		if i == maxNames {
+			names = append(names, fmt.Sprintf("and %d more", len(d.Tools)-i))
+			break
+		}
+		names = append(names, d.Tools[i].Definition.Name)
+	}
+	return said + "The tools are: " + strings.Join(names, ", ") + "."
+}
+
+// refusal is the outcome of a call that did not run.
+func refusal(step int, a run.Action, kind run.ErrorKind, why string) run.Returned {
+	return run.Returned{
+		Step: step, CallID: a.CallID, Tool: a.Tool,
+		Content: model.TextParts(why), IsError: true, ErrorKind: kind,
+	}
+}
+
+// batch is the calls of a step that are under way. Its fields belong to the
+// run's goroutine; the calls' own goroutines only send.
+type batch struct {
+	*driver
+	step     int
+	running  int
+	outcomes chan outcome
+	notes    chan run.Body // progress and log lines
+}
+
+type outcome struct {
+	action run.Action
+	result Result
+}
+
+// start records the intent and runs the call in a goroutine that ends by sending
+// its outcome. A call that is repeated after a crash has its intent recorded.
+func (b *batch) start(ctx context.Context, a run.Action, again bool) {
+	tool := b.tool(a.Tool)
+	if !again {
+		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module})
+		if b.stopped {
+			return
+		}
+	}
+	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: a.Input, Run: b.state.Run, Step: b.step}
+	c.Progress = func(permille int, message string) {
+		b.note(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
+	}
+	c.Log = func(level, message string) {
+		b.note(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
+	}
+	b.running++
+	go func() { b.outcomes <- outcome{a, guarded(ctx, b.Box, c)} }()
+}
+
+// note passes on what a tool says, and drops it when nobody keeps up: a tool
+// cannot hold the run by talking.
+func (b *batch) note(body run.Body) {
+	select {
+	case b.notes <- body:
+	default:
+	}
+}
+
+// wait handles one thing that arrives: a note, or an outcome after the notes
+// that came before it.
+func (b *batch) wait() {
+	select {
+	case n := <-b.notes:
+		b.emit(n)
+	case o := <-b.outcomes:
+		for len(b.notes) > 0 {
+			b.emit(<-b.notes)
+		}
+		b.running--
+		b.emit(returned(b.step, o))
+	}
+}
+
+func returned(step int, o outcome) run.Returned {
+	r := o.result
+	content := r.Content
+	if content == nil {
+		content = []model.Part{}
+	}
+	return run.Returned{
+		Step: step, CallID: o.action.CallID, Tool: o.action.Tool,
+		Content: content, Structured: r.Structured,
+		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail,
+	}
+}
+
+// guarded calls the toolbox and makes a panic in it an outcome: a fault of the
+// host costs one call and not the run.
+func guarded(ctx context.Context, box Toolbox, c Call) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Result{
+				Kind: run.KindInternal, Content: model.TextParts("The tool could not be run: an internal fault of the host."),
+				Detail: fmt.Sprint("panic: ", p),
+			}
+		}
+	}()
+	return box.Call(ctx, c)
+}

@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// storeTimeout bounds one append. It has a limit of its own because what has
+// happened is stored even when the run's context has ended.
+const storeTimeout = 30 * time.Second
+
+// driver takes one run from where its state is to its end.
+type driver struct {
+	*Agent
+	state run.State
+	memo  model.Memo
+	defs  []model.Definition
+	ids   map[string]bool // call ids in use
+
+	unanswered model.Usage // of calls whose reply was empty; it is paid for with the next
+
+	yield   func(run.Event, error) bool
+	left    bool // the caller has broken off; yield must not be called again
+	stopped bool // the store failed; nothing can be appended
+	cancel  context.CancelFunc
+}
+
+func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver {
+	d := &driver{Agent: a, state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
+	for i := range a.Tools {
+		d.defs = append(d.defs, a.Tools[i].Definition)
+	}
+	return d
+}
+
+// errMaxDuration is the cause of a context that ended by the run's own limit.
+var errMaxDuration = errors.New("the run's time is over")
+
+// drive goes from state to state until the run has ended, the caller has left,
+// or the store has failed.
+func (d *driver) drive(ctx context.Context) {
+	ctx, cancel := d.limit(ctx)
+	defer cancel()
+	d.cancel = cancel
+	d.claimIDs(d.state.Messages)
+	d.settle()
+	for !d.state.Done && !d.left && !d.stopped {
+		d.advance(ctx)
+	}
+}
+
+// limit returns ctx with what is left of the run's duration.
+func (d *driver) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.MaxDuration <= 0 {
+		return context.WithCancel(ctx)
+	}
+	spent := d.state.Updated.Sub(d.state.Started)
+	return context.WithTimeoutCause(ctx, d.MaxDuration-spent, errMaxDuration)
+}
+
+// advance makes the one move that the state calls for.
+func (d *driver) advance(ctx context.Context) {
+	t := d.state.Turn
+	switch {
+	case t != nil && t.Ended && d.exit(t):
+	case t != nil && !t.Ended && t.Open():
+		d.call(ctx, t)
+	case t != nil && !t.Ended && t.Plan != nil:
+		d.emit(run.Ended{Step: t.Step})
+	case t != nil && !t.Ended && t.Reply != nil:
+		d.plan(t)
+	case ctx.Err() != nil:
+		d.stop(ctx)
+	case t != nil && !t.Ended:
+		d.ask(ctx, t)
+	case d.state.StepCount >= d.MaxSteps:
+		d.emit(run.Finished{ExitReason: run.ExitMaxSteps, Output: "The agent stopped at its limit of steps."})
+	default:
+		d.emit(run.Began{Step: d.state.StepCount + 1})
+	}
+}
+
+// stop ends the run because its context has ended.
+func (d *driver) stop(ctx context.Context) {
+	if d.left {
+		return // resumable: the caller broke off, the run did not end
+	}
+	if errors.Is(context.Cause(ctx), errMaxDuration) {
+		d.emit(run.Finished{ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time."})
+		return
+	}
+	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Output: ""})
+}
+
+// exit ends the run when the finished step says so, and reports whether it did.
+func (d *driver) exit(t *run.Turn) bool {
+	switch t.Reply.Finish {
+	case model.FinishLength:
+		return d.cut(t, run.ExitLength)
+	case model.FinishContentFilter:
+		return d.cut(t, run.ExitContentFilter)
+	}
+	switch {
+	case t.Plan == nil:
+		return false
+	case t.Plan.Finish != nil:
+		out, _ := t.Plan.Finish.ReturnValues["output"].(string)
+		d.emit(run.Finished{ExitReason: run.ExitText, Output: out})
+		return true
+	}
+	if d.FailOnError {
+		if i := slices.IndexFunc(t.Slots, failedCall); i >= 0 {
+			r := t.Slots[i].Returned
+			d.emit(run.Failed{Err: run.Failure{Kind: run.FailTool, Tool: r.Tool, Message: model.PartsText(r.Content)}})
+			return true
+		}
+	}
+	if len(t.Slots) == 1 {
+		r := t.Slots[0].Returned
+		if tool := d.tool(r.Tool); tool != nil && tool.ReturnDirect && !r.IsError {
+			d.emit(run.Finished{ExitReason: run.ExitReturnDirect, Output: model.PartsText(r.Content)})
+			return true
+		}
+	}
+	for _, s := range t.Slots {
+		if r := s.Returned; !r.IsError && r.Tool != exitText && slices.Contains(d.Exit, r.Tool) {
+			d.emit(run.Finished{ExitReason: run.ExitReason(r.Tool), Output: model.PartsText(r.Content)})
+			return true
+		}
+	}
+	return false
+}
+
+// failedCall says that a call failed by its own fault or the sandbox's. A tool
+// that is not there or arguments that do not fit are the model's mistake: it is
+// told, and the run goes on.
+func failedCall(s run.Slot) bool {
+	switch r := s.Returned; r.ErrorKind {
+	case run.KindUnknownTool, run.KindInvalidArgs, run.KindCancelled:
+		return false
+	default:
+		return r.IsError
+	}
+}
+
+// cut ends the run with the text of a reply that was broken off.
+func (d *driver) cut(t *run.Turn, reason run.ExitReason) bool {
+	out := ""
+	if m := t.Reply.Message; m != nil {
+		out = m.Text()
+	}
+	d.emit(run.Finished{ExitReason: reason, Output: out})
+	return true
+}
+
+// emit makes an event of body: folds it, stores it and hands it to the caller,
+// in this order. It reports whether the run goes on.
+func (d *driver) emit(body run.Body) bool {
+	if d.stopped {
+		return false
+	}
+	e := run.Event{Run: d.state.Run, Time: d.Now(), Body: body}
+	if e.Transient() {
+		e.After = d.state.Seq
+		d.show(e, nil)
+		return !d.left
+	}
+	e.Seq = d.state.Seq + 1
+	next, err := run.Apply(d.state, e)
+	if err == nil {
+		d.state = next
+		err = d.append(e)
+	}
+	if err != nil {
+		d.stopped = true
+		d.cancel()
+		d.show(run.Event{}, err)
+		return false
+	}
+	d.show(d.withResult(e), nil)
+	return !d.left
+}
+
+func (d *driver) append(e run.Event) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return d.Store.Append(ctx, e.Run, e.Seq-1, []run.Event{e})
+}
+
+// withResult adds to the last event what the whole run came to, which is not
+// stored.
+func (d *driver) withResult(e run.Event) run.Event {
+	switch b := e.Body.(type) {
+	case run.Finished:
+		b.Result = d.state.Result()
+		e.Body = b
+	case run.Failed:
+		b.Result = d.state.Result()
+		e.Body = b
+	}
+	return e
+}
+
+// show hands an item to the caller, unless it has left.
+func (d *driver) show(e run.Event, err error) {
+	if d.left {
+		return
+	}
+	if !d.yield(e, err) {
+		d.left = true
+		d.cancel()
+	}
+}
