@@ -97,7 +97,7 @@ func (c *checker) typed(n *node, s spot) bool {
 	case string:
 		return c.text(&n.text, v, s)
 	}
-	return numeric(&n.number, s)
+	return c.numeric(&n.number, s)
 }
 
 // marks are the parts of a value that a schema has spoken for.

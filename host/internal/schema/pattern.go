@@ -25,7 +25,7 @@ type pattern struct {
 func (p *pattern) String() string { return p.source }
 
 // steps is the work of matching s, in the unit of a check's budget.
-func (p *pattern) steps(s string) int { return 1 + len(s)*p.size/32 }
+func (p *pattern) steps(s string) int { return 1 + (len(s)+1)*p.size/8 }
 
 // compilePattern refuses expressions whose program is large before it is built:
 // a few bytes like "((a{100}){100}){10}" ask for megabytes.

@@ -48,10 +48,10 @@ func kindOf(v any) kind {
 	case bool:
 		return boolean
 	case json.Number:
-		if !strings.ContainsAny(v.String(), ".eE") || rational(v).IsInt() {
-			return integer
+		if _, exponent := normal(v); exponent < 0 {
+			return decimal
 		}
-		return decimal
+		return integer
 	case string:
 		return str
 	case []any:
@@ -79,6 +79,30 @@ func rational(n json.Number) *big.Rat {
 	return r
 }
 
+// normal is a number as a signed whole number without zeros at its ends, and the
+// power of ten that it is multiplied with. It is the same for equal numbers, and
+// finding it does no arithmetic on large ones.
+func normal(n json.Number) (digits string, exponent int) {
+	text := n.String()
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		exponent, _ = strconv.Atoi(text[i+1:]) // Strict has bounded it
+		text = text[:i]
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	whole, negative := strings.CutPrefix(whole, "-")
+	exponent -= len(fraction)
+	digits = strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return "0", 0
+	}
+	exponent += len(digits) - len(short)
+	if negative {
+		short = "-" + short
+	}
+	return short, exponent
+}
+
 // canonical appends an encoding that two values share exactly when JSON Schema
 // calls them equal: keys sorted, 1.0 as 1.
 func canonical(b []byte, v any) []byte {
@@ -88,10 +112,8 @@ func canonical(b []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case json.Number:
-		if !strings.ContainsAny(v.String(), ".eE-") {
-			return append(b, v...)
-		}
-		return append(b, rational(v).RatString()...)
+		digits, exponent := normal(v)
+		return strconv.AppendInt(append(append(b, digits...), 'e'), int64(exponent), 10)
 	case string:
 		return strconv.AppendQuote(b, v)
 	case []any:
