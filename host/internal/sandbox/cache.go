@@ -1,0 +1,251 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// The cache holds native code that the host will jump into. Whoever can write
+// there runs code in the host, and a damaged entry is as bad: the engine checks
+// the code itself but not the table of functions beside it. So the folder must
+// be ours alone, and every file is compared with a digest before it is used.
+
+// codeCache is a folder of compiled modules, one folder each.
+type codeCache struct {
+	dir string // "" for memory only
+	log *slog.Logger
+}
+
+// openCodeCache makes the folder, or falls back to memory with a warning.
+func openCodeCache(dir string, log *slog.Logger) codeCache {
+	c := codeCache{log: log}
+	if dir == "" {
+		return c
+	}
+	if err := privateDir(dir); err != nil {
+		log.Warn("compiled code is kept in memory only: the cache folder is not safe to use", "folder", dir, "error", err)
+		return c
+	}
+	c.dir = dir
+	return c
+}
+
+// cacheEntry is the place of one module's code.
+type cacheEntry struct {
+	cache wazero.CompilationCache
+	dir   string // "" in memory
+	name  string
+	log   *slog.Logger
+}
+
+func newMemoryEntry() *cacheEntry { return &cacheEntry{cache: wazero.NewCompilationCache()} }
+
+// open prepares the place of the module with this digest. What is not as it
+// was left is removed, and compiled again.
+func (c codeCache) open(digest, name string) *cacheEntry {
+	if c.dir == "" {
+		return newMemoryEntry()
+	}
+	e := &cacheEntry{dir: filepath.Join(c.dir, strings.TrimPrefix(digest, "sha256:")), name: name, log: c.log}
+	if err := e.prepare(); err != nil {
+		c.log.Warn("compiled code is kept in memory only", "module", name, "error", err)
+		return newMemoryEntry()
+	}
+	return e
+}
+
+func (e *cacheEntry) prepare() error {
+	if err := privateDir(e.dir); err != nil {
+		return err
+	}
+	if err := e.verify(); err != nil {
+		e.log.Warn("damaged compiled code is removed and compiled again", "module", e.name, "error", err)
+		if err := os.RemoveAll(e.dir); err != nil {
+			return err
+		}
+		if err := privateDir(e.dir); err != nil {
+			return err
+		}
+	}
+	var err error
+	e.cache, err = wazero.NewCompilationCacheWithDir(e.dir)
+	return err
+}
+
+func (e *cacheEntry) onDisk() bool { return e.dir != "" }
+
+// close frees the code. No guest runs any more.
+func (e *cacheEntry) close(ctx context.Context) error { return e.cache.Close(ctx) }
+
+// discard removes an entry that could not be used.
+func (e *cacheEntry) discard(why error) {
+	err := os.RemoveAll(e.dir)
+	e.log.Warn("compiled code could not be kept or used", "module", e.name, "error", errors.Join(why, err))
+}
+
+// sealName is the file that lists the digests of the others. It is written
+// last, so files that it does not list come from a run that broke off.
+const sealName = "sealed"
+
+// abandoned is the age at which a temporary file belongs to no running process.
+const abandoned = time.Hour
+
+// verify compares the files with the seal. Files that were never sealed are
+// removed; a sealed one that is missing or different is an error.
+func (e *cacheEntry) verify() error {
+	sealed, err := e.readSeal()
+	if err != nil {
+		return err
+	}
+	found, err := e.files()
+	if err != nil {
+		return err
+	}
+	for name, want := range sealed {
+		got, err := fileDigest(filepath.Join(e.dir, name))
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("%s has been changed", name)
+		}
+	}
+	for _, f := range found {
+		if _, ok := sealed[f.name]; ok || f.temporary() && time.Since(f.changed) < abandoned {
+			continue
+		}
+		if err := os.Remove(filepath.Join(e.dir, f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// seal lists what the engine has written. It does nothing when that is listed.
+func (e *cacheEntry) seal() error {
+	if !e.onDisk() {
+		return nil
+	}
+	found, err := e.files()
+	if err != nil {
+		return err
+	}
+	sealed, err := e.readSeal()
+	if err != nil {
+		sealed = nil
+	}
+	var b strings.Builder
+	fresh := false
+	for _, f := range found {
+		if f.temporary() {
+			continue
+		}
+		sum, ok := sealed[f.name]
+		if !ok {
+			fresh = true
+			if sum, err = fileDigest(filepath.Join(e.dir, f.name)); errors.Is(err, fs.ErrNotExist) {
+				continue // another process found it not sealed
+			} else if err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&b, "%s %s\n", sum, f.name)
+	}
+	if !fresh {
+		return nil
+	}
+	return writeFile(filepath.Join(e.dir, sealName), b.String())
+}
+
+// readSeal returns name and digest of every sealed file.
+func (e *cacheEntry) readSeal() (map[string]string, error) {
+	data, err := os.ReadFile(filepath.Join(e.dir, sealName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	sealed := make(map[string]string)
+	for line := range strings.Lines(string(data)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !ok || len(sum) != 2*sha256.Size || !filepath.IsLocal(name) {
+			return nil, errors.New("the list of digests is damaged")
+		}
+		sealed[name] = sum
+	}
+	return sealed, nil
+}
+
+type cacheFile struct {
+	name    string // slash-separated, below the entry's folder
+	changed time.Time
+}
+
+func (f cacheFile) temporary() bool { return strings.HasSuffix(f.name, ".tmp") }
+
+// files lists everything but the seal. Anything that is not a regular file is
+// an error: nobody but the engine has business here.
+func (e *cacheEntry) files() ([]cacheFile, error) {
+	var found []cacheFile
+	err := filepath.WalkDir(e.dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != e.dir {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(e.dir, path)
+		if err != nil || name == sealName {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", name)
+		}
+		found = append(found, cacheFile{name, info.ModTime()})
+		return nil
+	})
+	return found, err
+}
+
+func fileDigest(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// writeFile replaces a file at once or not at all.
+func writeFile(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+)
+
+// Options configure an Engine. The zero value is usable.
+type Options struct {
+	// CacheDir is where compiled code is kept between runs. It holds native code
+	// that the host executes, so it must belong to this user alone; it is made
+	// with mode 0700. Empty, or not safe to use: code is kept in memory only.
+	CacheDir string
+	// Logger is told what an operator should know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Engine compiles modules. Its methods may be called by several goroutines.
+type Engine struct {
+	cache codeCache
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	modules map[*Module]struct{}
+	closed  bool
+}
+
+// New makes an engine. A cache folder that cannot be used is a warning in the
+// log and not an error. The engine must be closed.
+func New(o Options) (*Engine, error) {
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{
+		cache:   openCodeCache(o.CacheDir, log),
+		log:     log,
+		modules: make(map[*Module]struct{}),
+	}, nil
+}
+
+// Close closes the modules that are still open, as their own Close does.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	open := make([]*Module, 0, len(e.modules))
+	for m := range e.modules {
+		open = append(open, m)
+	}
+	e.mu.Unlock()
+
+	var errs []error
+	for _, m := range open {
+		errs = append(errs, m.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+var errEngineClosed = errors.New("the sandbox is closed")
+
+func (e *Engine) adopt(m *Module) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return errEngineClosed
+	}
+	e.modules[m] = struct{}{}
+	return nil
+}
+
+func (e *Engine) forget(m *Module) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.modules, m)
+}

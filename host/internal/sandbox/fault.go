@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// FaultError is a call that gave no answer.
+type FaultError struct {
+	Fault   Fault
+	Message string // one line, for the model
+	Detail  string // for people; may have several lines
+}
+
+// Error returns the kind and the message.
+func (e *FaultError) Error() string { return string(e.Fault) + ": " + e.Message }
+
+func fault(kind Fault, format string, args ...any) *FaultError {
+	return &FaultError{Fault: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// explain turns what the engine returned into a fault. What the host itself did
+// to the guest comes first: the error of a guest that was stopped says little.
+func (g *guest) explain(err error) *FaultError {
+	if why := g.watch.stopped(g.ctx); why != nil {
+		return why
+	}
+	var known *FaultError
+	var said *pluginError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &said):
+		return fault(FaultInvalidResult, "%s", said.Error())
+	}
+	f := g.classify(err)
+	if f.Detail == "" {
+		f.Detail = cleanLines(err.Error(), maxDetail)
+	}
+	return f
+}
+
+// classify reads the engine's error.
+// exitedWith is a guest that ended itself.
+func (g *guest) exitedWith(code uint32) *FaultError {
+	return fault(FaultExited, "the tool ended itself with code %d before it answered%s", code, g.lastWords())
+}
+
+func (g *guest) classify(err error) *FaultError {
+	said := g.lastWords()
+	var exit *sys.ExitError
+	text := err.Error()
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() != 0 && g.arena.refused, g.arena.refused && isTrap(text):
+		return fault(FaultMemory, "the tool needed more memory than its limit of %d bytes; ask for less at once", g.limits.Memory)
+	case errors.As(err, &exit):
+		return g.exitedWith(exit.ExitCode())
+	case strings.HasPrefix(strings.TrimPrefix(text, wasmError), stackOverflow):
+		return fault(FaultStack, "the tool called itself too deeply and was stopped; ask for something less nested")
+	case isTrap(text):
+		trap, _, _ := strings.Cut(strings.TrimPrefix(text, wasmError), "\n")
+		return fault(FaultTrap, "the tool crashed (%s)%s", trap, said)
+	default:
+		return fault(FaultInternal, "the host could not run the tool")
+	}
+}
+
+// How the engine's errors begin.
+const (
+	wasmError     = "wasm error: "
+	stackOverflow = "stack overflow"
+)
+
+func isTrap(text string) bool { return strings.HasPrefix(text, wasmError) }
+
+// lastWords is the line of the guest's output that most likely says why it
+// died, as ": line", or nothing.
+func (g *guest) lastWords() string {
+	lines := strings.Split(strings.TrimSpace(g.sink.Tail()), "\n")
+	for _, l := range lines {
+		for _, mark := range []string{"panic:", "fatal error:", "panicked at"} {
+			if strings.Contains(l, mark) {
+				return ": " + oneLine(l, maxWords)
+			}
+		}
+	}
+	if last := oneLine(lines[len(lines)-1], maxWords); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// outcome makes a fault what the model and people are shown.
+func (e *FaultError) outcome(tail string) Outcome {
+	detail := e.Detail
+	if tail = cleanLines(tail, maxDetail); tail != "" {
+		detail = strings.TrimSpace(detail + "\nthe tool's last output:\n" + tail)
+	}
+	if detail == "" {
+		detail = e.Message
+	}
+	return Outcome{
+		Fault:  e.Fault,
+		Detail: detail,
+		Result: textResult(oneLine(e.Message, maxMessage), true),
+	}
+}
+
+func textResult(text string, isError bool) abi.Result {
+	return abi.Result{Content: []abi.Content{{Type: "text", Text: text}}, IsError: isError}
+}

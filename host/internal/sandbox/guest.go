@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+// guest is everything the host holds for one call. It dies with the call.
+type guest struct {
+	ctx    context.Context // ends when the guest has to
+	watch  *stopwatch
+	limits policy.Limits
+	grants policy.Grants
+
+	arena     *arena
+	sink      *hostfn.LogSink
+	http      *hostfn.HTTPSession // nil without a grant
+	folders   *hostfn.Folders     // nil without a grant
+	responses responses
+
+	hostCalls  int
+	progress   func(permille int, message string)
+	progressed time.Time
+}
+
+// maxHostCalls is the most calls of wagent functions that one call may make.
+const maxHostCalls = 100_000
+
+type guestKey struct{}
+
+// guestOf finds the guest of a host function. The engine shares host modules
+// between instances, so the context is the only thing that tells them apart.
+func guestOf(ctx context.Context) *guest {
+	g, _ := ctx.Value(guestKey{}).(*guest)
+	return g
+}
+
+// newGuest prepares a call under p. It must be closed.
+func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
+	g := &guest{limits: p.Limits, grants: p.Grants, progress: c.Progress}
+	g.arena = &arena{limit: p.Limits.Memory}
+	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)
+	g.responses.limit = 2 * p.Limits.HTTPResponse
+	if h != nil && len(p.Grants.HTTP) > 0 {
+		g.http = h.Session()
+	}
+	if len(p.Grants.Read)+len(p.Grants.Write) > 0 {
+		f, err := hostfn.OpenFolders(p.Grants.Read, p.Grants.Write, p.Limits.Files)
+		if err != nil {
+			return nil, err
+		}
+		g.folders = f
+	}
+	ctx, g.watch = newStopwatch(ctx, p.Limits.Timeout)
+	ctx = context.WithValue(ctx, guestKey{}, g)
+	g.ctx = experimental.WithMemoryAllocator(ctx, g.arena)
+	return g, nil
+}
+
+// close gives back what the call held. The guest does not run any more.
+func (g *guest) close() error {
+	g.watch.release()
+	g.arena.free()
+	if g.folders != nil {
+		return g.folders.Close()
+	}
+	return nil
+}
+
+// config is what the guest sees of the system. Every source is set: the
+// engine's defaults are a clock that stands still and random bytes that repeat.
+func (g *guest) config(stdin io.Reader, stdout io.Writer, args ...string) wazero.ModuleConfig {
+	clock := hostfn.NewClock(g.grants.Clock)
+	c := wazero.NewModuleConfig().
+		WithName("").
+		WithStartFunctions().
+		WithArgs(args...).
+		WithStdin(stdin).
+		WithStdout(stdout).
+		WithStderr(g.sink).
+		WithWalltime(clock.Wall, sys.ClockResolution(time.Microsecond)).
+		WithNanotime(clock.Mono, sys.ClockResolution(1)).
+		WithNanosleep(func(ns int64) {
+			// That the call is over shows when the guest goes on.
+			if hostfn.Sleep(g.ctx, time.Duration(ns)) == nil {
+				clock.Advance(time.Duration(ns))
+			}
+		}).
+		WithOsyield(runtime.Gosched).
+		WithRandSource(hostfn.NewRandom(g.grants.Random))
+	for _, name := range slices.Sorted(maps.Keys(g.grants.Env)) {
+		c = c.WithEnv(name, g.grants.Env[name])
+	}
+	if g.folders != nil {
+		c = c.WithFSConfig(mounts(g.folders))
+	}
+	return c
+}
+
+func noInput() io.Reader { return bytes.NewReader(nil) }
+
+// receipt says what the call cost so far.
+func (g *guest) receipt() Receipt {
+	r := Receipt{PeakMemory: g.arena.peak, LogBytes: g.sink.Bytes(), LogsCut: g.sink.Cut()}
+	if g.http != nil {
+		r.Hosts = g.http.Hosts()
+	}
+	return r
+}
+
+var errOutputLimit = errors.New("output limit reached")
+
+// output collects a command's standard output, and ends the call when there is
+// too much of it.
+type output struct {
+	guest *guest
+	buf   bytes.Buffer
+}
+
+// Write keeps p, or stops the guest.
+func (o *output) Write(p []byte) (int, error) {
+	if int64(o.buf.Len())+int64(len(p)) > o.guest.limits.Output {
+		o.guest.watch.stop(tooMuchOutput(o.guest.limits.Output))
+		return 0, errOutputLimit
+	}
+	return o.buf.Write(p)
+}
+
+func tooMuchOutput(limit int64) *FaultError {
+	return fault(FaultOutput, "the tool's answer is larger than its limit of %d bytes; ask for less at once", limit)
+}

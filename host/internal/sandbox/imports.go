@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"fmt"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// signatures are the functions of one import module, by name.
+type signatures map[string]string
+
+// checkImports refuses every import that no host function answers, and those
+// that need a grant which is not there.
+//
+// A module that imports what it may not use would fail in the middle of its
+// work; a name that nobody knows would become an escape the day that somebody
+// defines it.
+func checkImports(src Source, info *Info, wasi signatures) *LoadError {
+	known := map[string]signatures{wasiModule: wasi}
+	if info.ABI == Extism {
+		known[extismEnv] = extismFunctions()
+		known[extismUser] = extismUserFunctions()
+		known[extismUserMisspelt] = extismUserFunctions()
+	} else {
+		known[abi.Module] = wagentSignatures()
+	}
+	for _, im := range info.Imports {
+		if err := checkImport(im, known[im.Module]); err != nil {
+			return err
+		}
+		if im.Module != abi.Module || src.Inspect {
+			continue
+		}
+		if err := checkGrant(src, im); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkImport(im Import, known signatures) *LoadError {
+	want, ok := known[im.Name]
+	switch {
+	case !ok:
+		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %q, which this host does not have",
+			quoteImport(im), im.Module), "build it for WASI preview 1 and import nothing but what the guide lists")
+	case want != im.Signature:
+		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %q, here it is %s", quoteImport(im), im.Module, want),
+			"build it with the SDK of this version")
+	}
+	return nil
+}
+
+func quoteImport(im Import) string { return fmt.Sprintf("%q %s", im.Name, im.Signature) }
+
+// checkGrant refuses an import of a capability that was not granted.
+func checkGrant(src Source, im Import) *LoadError {
+	switch im.Name {
+	case abi.ImportHTTP:
+		if len(src.Policy.Grants.HTTP) == 0 {
+			return refuse(LoadGrant, "the module makes HTTP requests and was not granted any host",
+				"add to its tool: allow: {http: [{host: HOST, methods: [GET]}]}")
+		}
+	case abi.ImportKVGet, abi.ImportKVSet, abi.ImportKVDelete, abi.ImportKVList:
+		return refuse(LoadGrant, fmt.Sprintf("the module imports %s; allow: {kv: true} is not supported yet", im.Name), "")
+	case abi.ImportStateGet:
+		return refuse(LoadGrant, "the module imports state_get; inputs_from_state is not supported yet", "")
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+func digest(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// inspect says what a compiled module wants and offers.
+func inspect(wasm []byte, code wazero.CompiledModule) Info {
+	info := Info{Digest: digest(wasm), Bytes: int64(len(wasm))}
+	for _, f := range code.ImportedFunctions() {
+		module, name, _ := f.Import()
+		info.Imports = append(info.Imports, Import{module, name, signature(f.ParamTypes(), f.ResultTypes())})
+	}
+	for _, m := range code.ImportedMemories() {
+		module, name, _ := m.Import()
+		info.Imports = append(info.Imports, Import{module, name, "memory"})
+	}
+	for name, f := range code.ExportedFunctions() {
+		info.Exports = append(info.Exports, Export{name, "func", signature(f.ParamTypes(), f.ResultTypes())})
+	}
+	for name, m := range code.ExportedMemories() {
+		info.Exports = append(info.Exports, Export{name, "memory", ""})
+		info.Memory.Min = int64(m.Min()) * pageSize
+		if most, ok := m.Max(); ok {
+			info.Memory.Max = int64(most) * pageSize
+		}
+	}
+	slices.SortFunc(info.Imports, func(a, b Import) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(info.Exports, func(a, b Export) int { return cmp.Compare(a.Name, b.Name) })
+	return info
+}
+
+// signature writes a function's type as "(i32, i32) -> i64".
+func signature(params, results []api.ValueType) string {
+	list := func(ts []api.ValueType) string {
+		names := make([]string, len(ts))
+		for i, t := range ts {
+			names[i] = api.ValueTypeName(t)
+		}
+		return strings.Join(names, ", ")
+	}
+	s := "(" + list(params) + ")"
+	switch len(results) {
+	case 0:
+		return s
+	case 1:
+		return s + " -> " + list(results)
+	default:
+		return s + " -> (" + list(results) + ")"
+	}
+}
+
+func (i *Info) export(name string) (Export, bool) {
+	for _, e := range i.Exports {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Export{}, false
+}
+
+func (i *Info) exports(name string) bool {
+	_, ok := i.export(name)
+	return ok
+}
+
+func (i *Info) importsFrom(module string) bool {
+	return slices.ContainsFunc(i.Imports, func(im Import) bool { return im.Module == module })
+}
+
+// decide settles how host and module talk, and says why.
+func decide(src Source, info *Info) (ABI, string) {
+	if src.ABI != "" && src.ABI != Auto {
+		return src.ABI, "the manifest says so"
+	}
+	switch {
+	case info.exports(abi.ExportVersion):
+		return Wagent, "it exports " + abi.ExportVersion
+	case info.importsFrom(extismEnv):
+		return Extism, "it imports " + extismEnv
+	case src.Export != "":
+		return Extism, "the manifest names the function to call"
+	case info.exports("describe") && info.exports("call"):
+		return Extism, "it exports describe and call"
+	case info.exports("list_tools") && info.exports("call_tool"):
+		return Extism, "it exports list_tools and call_tool"
+	case info.exports(abi.ExportStart):
+		return WASI, "it exports " + abi.ExportStart
+	default:
+		return "", ""
+	}
+}
+
+// checkExports refuses a module that lacks what its ABI calls.
+func checkExports(src Source, info *Info) *LoadError {
+	switch info.ABI {
+	case Wagent:
+		return checkWagentExports(info)
+	case Extism:
+		return checkExtismExports(src, info)
+	case WASI:
+		return checkWASIExports(info)
+	default:
+		return refuse(LoadExport, fmt.Sprintf("the module exports none of %s, call, call_tool and %s, so nothing in it can be called",
+			abi.ExportVersion, abi.ExportStart), "build a tool: "+buildReactor)
+	}
+}
+
+func checkWagentExports(info *Info) *LoadError {
+	if !info.exports(abi.ExportVersion) && info.exports(abi.ExportStart) {
+		return refuse(LoadExport, "the module is a command (it exports _start) where a reactor was meant", "build it as one: "+buildReactor)
+	}
+	if info.exports(abi.ExportHook) && !info.exports(abi.ExportCall) {
+		return refuse(LoadUnsupported, "the module has a hook and no tool; hooks in modules are not supported yet", "")
+	}
+	want := []Export{
+		{abi.ExportMemory, "memory", ""},
+		{abi.ExportVersion, "func", "() -> i32"},
+		{abi.ExportAlloc, "func", "(i32) -> i32"},
+		{abi.ExportDescribe, "func", "() -> i64"},
+		{abi.ExportCall, "func", "(i32, i32) -> i64"},
+	}
+	if info.exports(abi.ExportInitialize) {
+		want = append(want, Export{abi.ExportInitialize, "func", "()"})
+	}
+	return needExports(info, want, buildReactor)
+}
+
+func checkWASIExports(info *Info) *LoadError {
+	if !info.exports(abi.ExportStart) && info.exports(abi.ExportInitialize) {
+		return refuse(LoadExport, "the module is a reactor (it exports _initialize) where a command was meant", "build it as one: "+buildCommand)
+	}
+	return needExports(info, []Export{{abi.ExportMemory, "memory", ""}, {abi.ExportStart, "func", "()"}}, buildCommand)
+}
+
+func needExports(info *Info, want []Export, build string) *LoadError {
+	for _, w := range want {
+		got, ok := info.export(w.Name)
+		switch {
+		case !ok:
+			return refuse(LoadExport, fmt.Sprintf("the module does not export %s%s, which abi %s needs", w.Name, spaced(w.Signature), info.ABI),
+				"build it again, "+build)
+		case got.Kind != w.Kind || got.Signature != w.Signature:
+			return refuse(LoadExport, fmt.Sprintf("the module exports %s as %s%s, abi %s needs %s%s", w.Name,
+				got.Kind, spaced(got.Signature), info.ABI, w.Kind, spaced(w.Signature)), "build it with the SDK of this version")
+		}
+	}
+	return nil
+}
+
+func spaced(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}

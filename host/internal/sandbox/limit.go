@@ -1,0 +1,72 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// How a guest is stopped is decided in this file and nowhere else: it rests on
+// the engine's own check of the context at loop headers. What it cannot stop is
+// code that runs long without a loop, and one large bulk operation.
+
+// interruptible makes guests of a runtime stop when their context is done.
+func interruptible(c wazero.RuntimeConfig) wazero.RuntimeConfig {
+	return c.WithCloseOnContextDone(true)
+}
+
+// stopwatch bounds one call and remembers why it was stopped.
+type stopwatch struct {
+	limit  time.Duration
+	end    time.Time
+	cancel context.CancelCauseFunc
+	timer  context.CancelFunc
+}
+
+var errTimeLimit = errors.New("time limit reached")
+
+// newStopwatch starts the time of a call. The context ends with it.
+func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, *stopwatch) {
+	w := &stopwatch{limit: limit, end: time.Now().Add(limit)}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	ctx, w.timer = context.WithTimeoutCause(ctx, limit, errTimeLimit)
+	if d, ok := ctx.Deadline(); ok {
+		w.end = d
+	}
+	return ctx, w
+}
+
+// stop ends the call for a reason of the host. The first reason stays.
+func (w *stopwatch) stop(why *FaultError) { w.cancel(why) }
+
+// release gives back what the stopwatch holds.
+func (w *stopwatch) release() {
+	w.timer()
+	w.cancel(nil)
+}
+
+// left is how long the guest has, in milliseconds.
+func (w *stopwatch) left() int64 { return max(time.Until(w.end).Milliseconds(), 0) }
+
+// stopped says why the host ended the call, or nil if it did not.
+func (w *stopwatch) stopped(ctx context.Context) *FaultError {
+	if ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	var fault *FaultError
+	switch {
+	case errors.As(cause, &fault):
+		return fault
+	case errors.Is(cause, errTimeLimit), errors.Is(cause, context.DeadlineExceeded):
+		return &FaultError{
+			Fault:   FaultTimeout,
+			Message: fmt.Sprintf("the tool did not finish in time (limit %v) and was stopped; ask for less at once", w.limit),
+		}
+	default:
+		return &FaultError{Fault: FaultCancelled, Message: "the call was cancelled"}
+	}
+}

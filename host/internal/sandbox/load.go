@@ -1,0 +1,185 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/wagent-dev/wagent/host/internal/hostfn"
+)
+
+// Load checks and compiles a module; none of its code runs. The error is a
+// *LoadError when the module is to blame. The module must be closed.
+func (e *Engine) Load(ctx context.Context, src Source) (*Module, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("loading %s: %w", src.Name, err)
+	}
+	m, err := e.load(ctx, src)
+	if err == nil {
+		if err = e.adopt(m); err != nil {
+			err = errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+		}
+	}
+	if err == nil {
+		return m, nil
+	}
+	var refused *LoadError
+	if errors.As(err, &refused) {
+		refused.Module = src.Name
+		return nil, refused
+	}
+	return nil, fmt.Errorf("loading %s: %w", src.Name, err)
+}
+
+func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
+	if err := checkHeader(src.Wasm); err != nil {
+		return nil, err
+	}
+	if err := checkABI(src.ABI); err != nil {
+		return nil, err
+	}
+	p, err := e.compile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{src: src, engine: e}
+	if err := p.check(src); err != nil {
+		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))
+	}
+	m.info = p.info
+	if m.speaks, err = p.speaker(ctx, src); err != nil {
+		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))
+	}
+	if err := p.entry.seal(); err != nil {
+		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
+	}
+	if len(src.Policy.Grants.HTTP) > 0 {
+		l := src.Policy.Limits
+		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, hostfn.HTTPOptions{
+			Private:     src.Policy.Grants.PrivateNetworks,
+			MaxRequests: l.HTTPRequests,
+			MaxResponse: l.HTTPResponse,
+			MaxBody:     maxHTTPBody,
+		})
+	}
+	return m, nil
+}
+
+func checkABI(a ABI) *LoadError {
+	switch a {
+	case "", Auto, Wagent, Extism, WASI:
+		return nil
+	default:
+		return refuse(LoadUnsupported, fmt.Sprintf("abi %q is not known", a), "use auto, wagent, extism or wasi")
+	}
+}
+
+// part is a module on its way to being loaded.
+type part struct {
+	compiled
+	wasi signatures
+	info Info
+}
+
+// compile compiles with the code cache, and without it when that goes wrong: a
+// full disk or an entry that does not load must not keep a module from running.
+func (e *Engine) compile(ctx context.Context, src Source) (*part, error) {
+	entry := e.cache.open(digest(src.Wasm), src.Name)
+	p, err := compileIn(ctx, entry, src)
+	if err == nil || !entry.onDisk() {
+		return p, err
+	}
+	memory := newMemoryEntry()
+	p, again := compileIn(ctx, memory, src)
+	if again != nil {
+		return nil, again
+	}
+	entry.discard(err)
+	return p, nil
+}
+
+// compileIn compiles in a new runtime. It owns the entry from then on.
+func compileIn(ctx context.Context, entry *cacheEntry, src Source) (p *part, err error) {
+	p = &part{compiled: compiled{entry: entry}}
+	defer func() {
+		if v := recover(); v != nil {
+			err = refuse(LoadMalformed, "the engine could not compile the module", "")
+		}
+		if err != nil {
+			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))
+			p = nil
+		}
+	}()
+	ctx = experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), 4))
+	p.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(entry.cache))
+	if p.wasi, err = linkWASI(ctx, p.runtime); err != nil {
+		return p, err
+	}
+	if err = linkWagent(ctx, p.runtime); err != nil {
+		return p, err
+	}
+	if p.code, err = p.runtime.CompileModule(ctx, src.Wasm); err != nil {
+		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
+	}
+	p.info = inspect(src.Wasm, p.code)
+	return p, nil
+}
+
+// runtimeConfig is how every module runs. How much memory it gets is decided
+// by its arena, which sees what is refused; see there.
+func runtimeConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
+	return interruptible(wazero.NewRuntimeConfig()).
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithDebugInfoEnabled(false).
+		WithCustomSections(false).
+		WithCompilationCache(cache)
+}
+
+// linkWASI puts WASI preview 1 into a runtime and says what it offers.
+func linkWASI(ctx context.Context, r wazero.Runtime) (signatures, error) {
+	code, err := wasi_snapshot_preview1.NewBuilder(r).Compile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := make(signatures)
+	for name, f := range code.ExportedFunctions() {
+		s[name] = signature(f.ParamTypes(), f.ResultTypes())
+	}
+	_, err = r.InstantiateModule(ctx, code, wazero.NewModuleConfig())
+	return s, err
+}
+
+// check decides the ABI and compares the module with what it may want.
+func (p *part) check(src Source) error {
+	size := readSizes(src.Wasm)
+	p.info.Memory.Min = int64(size.memoryMin) * pageSize
+	p.info.ABI, p.info.Why = decide(src, &p.info)
+	for _, err := range []*LoadError{
+		checkSizes(size, src.Policy.Limits.Memory),
+		checkExports(src, &p.info),
+		checkImports(src, &p.info, p.wasi),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speaker makes the module ready for its ABI, and takes over what was compiled.
+func (p *part) speaker(ctx context.Context, src Source) (speaker, error) {
+	switch p.info.ABI {
+	case Extism:
+		return newExtism(ctx, src, p)
+	case WASI:
+		return &command{name: src.Name, code: &p.compiled}, nil
+	default:
+		return &reactor{&p.compiled}, nil
+	}
+}

@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/wagent-dev/wagent/host/internal/testkit"
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+var builds testkit.Builds
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newEngine makes an engine that keeps nothing, and closes it.
+func newEngine(t testing.TB) *Engine {
+	t.Helper()
+	return newEngineAt(t, Options{})
+}
+
+func newEngineAt(t testing.TB, o Options) *Engine {
+	t.Helper()
+	e, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// source is a module of testdata/wasm under the default policy.
+func source(t testing.TB, name string) Source {
+	t.Helper()
+	return Source{Name: name + ".wasm", Wasm: testkit.Wasm(t, name), Policy: policy.Default()}
+}
+
+// load loads a module, with changes to its source.
+func load(t testing.TB, e *Engine, src Source, change ...func(*Source)) *Module {
+	t.Helper()
+	for _, f := range change {
+		f(&src)
+	}
+	m, err := e.Load(t.Context(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func within(limit time.Duration) func(*Source) {
+	return func(s *Source) { s.Policy.Limits.Timeout = limit }
+}
+
+// said is the text of an outcome.
+func said(o Outcome) string {
+	var parts []string
+	for _, c := range o.Result.Content {
+		parts = append(parts, c.Text)
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// reactor speaks the wagent ABI.
+type reactor struct{ code *compiled }
+
+func (r *reactor) encode(req *abi.Request) ([]byte, error) { return encodeRequest(req) }
+
+func (r *reactor) close(ctx context.Context) error { return r.code.close(ctx) }
+
+func (r *reactor) describe(g *guest) ([]byte, error) {
+	in, err := r.start(g)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	packed, err := in.invoke(abi.ExportDescribe)
+	if err != nil {
+		return nil, err
+	}
+	return in.read(packed)
+}
+
+func (r *reactor) call(g *guest, req *request) (*answer, error) {
+	in, err := r.start(g)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	ptr, err := in.write(req.input)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := in.read(packed)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{raw: raw}, nil
+}
+
+// instance is one living guest.
+type instance struct {
+	guest *guest
+	mod   api.Module
+}
+
+// start makes a fresh instance and initialises it.
+func (r *reactor) start(g *guest) (*instance, error) {
+	mod, err := r.code.instantiate(g, g.config(noInput(), g.sink))
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{g, mod}
+	if err := in.initialize(); err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func (in *instance) initialize() error {
+	if f := in.mod.ExportedFunction(abi.ExportInitialize); f != nil {
+		if _, err := f.Call(in.guest.ctx); err != nil {
+			return fmt.Errorf("initialising: %w", err)
+		}
+	}
+	v, err := in.invoke(abi.ExportVersion)
+	if err == nil && uint32(v) != abi.Version {
+		err = fault(FaultInvalidResult, "the tool speaks version %d of the ABI, this host version %d", uint32(v), abi.Version)
+	}
+	return err
+}
+
+// close ends the instance. The engine may have closed it already.
+func (in *instance) close() {
+	// Closing an instance only gives back what this process holds; the error
+	// would be that of a descriptor, and those are closed by their owner.
+	_ = in.mod.Close(context.WithoutCancel(in.guest.ctx))
+}
+
+// invoke calls an export that has one result.
+func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
+	res, err := in.mod.ExportedFunction(name).Call(in.guest.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res[0], nil
+}
+
+// write puts data into a buffer of the guest.
+func (in *instance) write(data []byte) (uint32, error) {
+	got, err := in.invoke(abi.ExportAlloc, uint64(len(data)))
+	if err != nil {
+		return 0, err
+	}
+	ptr := uint32(got)
+	switch {
+	case ptr == 0 && in.guest.arena.refused:
+		return 0, fault(FaultMemory, "the arguments (%d bytes) do not fit into the tool's memory limit of %d bytes", len(data), in.guest.limits.Memory)
+	case ptr == 0:
+		return 0, fault(FaultInvalidArgs, "the tool does not take arguments of %d bytes", len(data))
+	case !in.mod.Memory().Write(ptr, data):
+		return 0, fault(FaultInvalidResult, "the tool gave a buffer outside of its memory")
+	}
+	return ptr, nil
+}
+
+// read copies out what a packed pointer and length point at. The guest chooses
+// both: they are compared as 64-bit numbers before anything is copied.
+func (in *instance) read(packed uint64) ([]byte, error) {
+	ptr, n := packed>>32, packed&0xffffffff
+	mem := in.mod.Memory()
+	switch {
+	case int64(n) > in.guest.limits.Output:
+		return nil, tooMuchOutput(in.guest.limits.Output)
+	case n == 0:
+		return nil, fault(FaultInvalidResult, "the tool gave an empty answer")
+	case ptr+n > uint64(mem.Size()):
+		return nil, fault(FaultInvalidResult, "the tool's answer lies outside of its memory")
+	}
+	view, ok := mem.Read(uint32(ptr), uint32(n))
+	if !ok {
+		return nil, fault(FaultInvalidResult, "the tool's answer lies outside of its memory")
+	}
+	return append([]byte(nil), view...), nil
+}
+
+func encodeRequest(req *abi.Request) ([]byte, error) {
+	b, err := json.Marshal(req)
+	if err != nil {
+		return nil, fault(FaultInternal, "the request could not be written: %v", err)
+	}
+	return b, nil
+}
+
+// compiled is code in a runtime of its own: names, host modules and closing
+// are shared within a runtime.
+type compiled struct {
+	runtime wazero.Runtime
+	code    wazero.CompiledModule
+	entry   *cacheEntry
+}
+
+func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig) (api.Module, error) {
+	return c.runtime.InstantiateModule(g.ctx, c.code, cfg)
+}
+
+func (c *compiled) close(ctx context.Context) error {
+	err := c.runtime.Close(ctx)
+	if e := c.entry.close(ctx); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,17 @@
+;; Prints its second argument as a text, or its tools if that is --describe.
+(module
+  (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (data (i32.const 4096) "{\"tools\":[{\"name\":\"args\"}]}")
+  (func (export "_start")
+    (local $p i32) (local $n i32)
+    (drop (call $args (i32.const 64) (i32.const 1024)))
+    (local.set $p (i32.load (i32.const 68)))
+    (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1)))
+      (br_if $l (i32.load8_u (i32.add (local.get $p) (local.get $n)))))
+    (if (i32.eq (i32.load8_u (local.get $p)) (i32.const 45))
+      (then (local.set $p (i32.const 4096)) (local.set $n (i32.const 27))))
+    (i32.store (i32.const 0) (local.get $p))
+    (i32.store (i32.const 4) (local.get $n))
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))

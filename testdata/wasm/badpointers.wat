@@ -1,0 +1,26 @@
+;; Gives every host function pointers that lead nowhere.
+(module
+  (import "wagent" "log" (func $log (param i32 i32 i32)))
+  (import "wagent" "progress" (func $progress (param i32 i32 i32)))
+  (import "wagent" "secret_exists" (func $exists (param i32 i32) (result i32)))
+  (import "wagent" "http" (func $http (param i32 i32) (result i64)))
+  (import "wagent" "read" (func $read (param i32 i32 i32) (result i32)))
+  (memory (export "memory") 2)
+  (data (i32.const 64) "{\"tools\":[{\"name\":\"badpointers\",\"description\":\"Gives every host function pointers that lead nowhere.\"}]}")
+  (data (i32.const 1024) "{\"v\":1,\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}")
+  (func $refused (param i64) (if (i64.ge_s (local.get 0) (i64.const 0)) (then unreachable)))
+  (func (export "wagent_abi") (result i32) (i32.const 1))
+  (func (export "wagent_alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "wagent_describe") (result i64) (i64.const 274877907048)) ;; 64 << 32 | length
+  (func (export "wagent_call") (param $ptr i32) (param $len i32) (result i64)
+    (call $log (i32.const 99) (i32.const -1) (i32.const -1))
+    (call $log (i32.const -99) (i32.const 131071) (i32.const 2))
+    (call $progress (i32.const -5) (i32.const -1) (i32.const 5))
+    (call $refused (i64.extend_i32_s (call $exists (i32.const -1) (i32.const 1))))
+    (call $refused (i64.extend_i32_s (call $exists (i32.const 131072) (i32.const 1))))
+    (call $refused (i64.extend_i32_s (call $exists (i32.const 1) (i32.const -1))))
+    (call $refused (call $http (i32.const -1) (i32.const -1)))
+    (call $refused (call $http (i32.const 0) (i32.const 2147483647)))
+    (call $refused (i64.extend_i32_s (call $read (i32.const 1) (i32.const 0) (i32.const 10))))
+    (call $refused (i64.extend_i32_s (call $read (i32.const -1) (i32.const -16) (i32.const 32))))
+    (i64.const 4398046511153))) ;; 1024 << 32 | length

@@ -1,0 +1,6 @@
+;; Lacks wagent_call.
+(module
+  (memory (export "memory") 1)
+  (func (export "wagent_abi") (result i32) (i32.const 1))
+  (func (export "wagent_alloc") (param i32) (result i32) (i32.const 1024))
+  (func (export "wagent_describe") (result i64) (i64.const 0)))

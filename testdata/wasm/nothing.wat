@@ -1,0 +1,2 @@
+;; Exports nothing that could be called.
+(module (memory (export "memory") 1))

@@ -1,0 +1,12 @@
+;; Calls itself without end.
+(module
+  (memory (export "memory") 2)
+  (data (i32.const 64) "{\"tools\":[{\"name\":\"recurse\",\"description\":\"Calls itself without end.\"}]}")
+  (data (i32.const 1024) "{\"v\":1,\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}")
+  (func $r (param i32) (result i32) (i32.add (call $r (i32.add (local.get 0) (i32.const 1))) (i32.const 1)))
+  (func (export "wagent_abi") (result i32) (i32.const 1))
+  (func (export "wagent_alloc") (param i32) (result i32) (i32.const 4096))
+  (func (export "wagent_describe") (result i64) (i64.const 274877907016)) ;; 64 << 32 | length
+  (func (export "wagent_call") (param $ptr i32) (param $len i32) (result i64)
+    (drop (call $r (i32.const 0)))
+    (i64.const 4398046511153))) ;; 1024 << 32 | length
