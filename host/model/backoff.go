@@ -1,0 +1,105 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff says how often a failed call is made again, and when. The zero value
+// means 4 attempts, from 500 ms up to 30 s apart.
+type Backoff struct {
+	// Attempts counts the first try. Zero: 4; below zero or 1: no retry.
+	Attempts int
+	// Initial is the longest wait before the second attempt; it doubles with
+	// each one up to Max. The wait itself is a random part of it, so that many
+	// callers do not come back at once. Zero: 500 ms and 30 s.
+	Initial, Max time.Duration
+	// Sleep waits for d or until ctx ends and then returns its error. Nil: real
+	// time.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Do calls attempt until it succeeds, fails in a way that no retry mends, or
+// the attempts are used up. A provider's wish to wait is obeyed up to Max or a
+// minute, whichever is longer; a longer wish ends the retries. Before each wait
+// sink, which may be nil, is given a chunk with Retry.
+//
+// A failure is the last attempt's [*Error] with the number of attempts, or the
+// error of ctx, wrapped.
+func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.Context) (*Reply, error)) (*Reply, error) {
+	b = b.withDefaults()
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("model call: %w", err)
+		}
+		reply, err := attempt(ctx)
+		if err == nil {
+			return reply, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("model call: %w", ctx.Err())
+		}
+		var failed *Error
+		if !errors.As(err, &failed) {
+			return nil, err
+		}
+		last := *failed
+		last.Attempts = n
+		wait, again := b.wait(n, &last)
+		if !again {
+			return nil, &last
+		}
+		if sink != nil {
+			sink(Chunk{Retry: &Retry{Attempt: n, Wait: wait, Err: &last}})
+		}
+		if err := b.Sleep(ctx, wait); err != nil {
+			return nil, fmt.Errorf("model call: %w", err)
+		}
+	}
+}
+
+func (b Backoff) withDefaults() Backoff {
+	if b.Attempts == 0 {
+		b.Attempts = 4
+	}
+	if b.Initial <= 0 {
+		b.Initial = 500 * time.Millisecond
+	}
+	if b.Max <= 0 {
+		b.Max = 30 * time.Second
+	}
+	if b.Sleep == nil {
+		b.Sleep = sleep
+	}
+	return b
+}
+
+// wait decides what follows attempt n, which failed with e.
+func (b Backoff) wait(n int, e *Error) (time.Duration, bool) {
+	if !e.Retryable || n >= b.Attempts {
+		return 0, false
+	}
+	if e.RetryAfter > 0 {
+		return e.RetryAfter, e.RetryAfter <= max(b.Max, time.Minute)
+	}
+	longest := b.Initial
+	for i := 1; i < n && longest < b.Max; i++ {
+		longest *= 2
+	}
+	longest = min(longest, b.Max)
+	return rand.N(longest) + 1, true //nolint:gosec // spreads load, guards nothing
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

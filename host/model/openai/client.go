@@ -1,0 +1,188 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+const (
+	maxLessons  = 6 // how often one attempt is sent again after a refusal that taught something
+	maxMistakes = 2 // how often a model is asked to write a call again
+)
+
+// Client is a model behind an endpoint. It must be closed.
+type Client struct {
+	opts   Options
+	url    string
+	http   *http.Client
+	redact redactor
+
+	mu        sync.Mutex
+	profile   *profile
+	lastTools *toolset
+}
+
+var _ model.Model = (*Client)(nil)
+
+// New returns a client of the endpoint that opts describe. It does not connect.
+func New(opts Options) (*Client, error) {
+	if opts.BaseURL == "" {
+		opts.BaseURL = api.DefaultConfig("").BaseURL
+	}
+	opts, base, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", opts.Name, err)
+	}
+	for key, value := range opts.Extra {
+		if _, err := marshal(value); err != nil {
+			return nil, fmt.Errorf("model %q: extra %q: %w", opts.Name, key, err)
+		}
+	}
+	return &Client{
+		opts: opts, redact: redactor{opts.APIKey},
+		url:     base.JoinPath("chat", "completions").String(),
+		http:    newHTTPClient(&opts),
+		profile: newProfile("openai:"+base.Host, base.Hostname() == "api.openai.com"),
+	}, nil
+}
+
+// Close ends idle connections. Calls under way are not touched.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Generate implements [model.Model]. The conversation must be complete: after a
+// message with calls come exactly their results, else it is refused before
+// anything is sent.
+func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+	tools, err := c.tools(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	call := &generation{client: c, req: req, tools: tools, sink: sink}
+	retry := c.opts.Retry
+	return retry.Do(ctx, call.show, call.attempt)
+}
+
+// generation is one call of Generate over its attempts.
+type generation struct {
+	client   *Client
+	req      *model.Request
+	tools    *toolset
+	sink     func(model.Chunk)
+	empty    bool // a reply without anything came already
+	mistakes int  // calls that the server could not read
+}
+
+// show hands a chunk on and logs a retry.
+func (g *generation) show(chunk model.Chunk) {
+	if r := chunk.Retry; r != nil {
+		g.client.opts.Logger.Warn("model call is tried again", "model", g.client.opts.Name,
+			"attempt", r.Attempt, "wait", r.Wait.Round(time.Millisecond), "error", r.Err)
+	}
+	if g.sink != nil {
+		g.sink(chunk)
+	}
+}
+
+// attempt is one try, sent again at once when a refusal taught how.
+func (g *generation) attempt(ctx context.Context) (*model.Reply, error) {
+	for n := 1; ; n++ {
+		reply, again, err := g.send(ctx)
+		if !again || n == maxLessons {
+			return reply, err
+		}
+	}
+}
+
+// send makes one exchange; again says that the profile has changed.
+func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, err error) {
+	c := g.client
+	p := c.current()
+	messages, err := p.encode(g.req)
+	if err != nil {
+		return nil, false, err
+	}
+	body, err := g.body(p, messages)
+	if err != nil {
+		return nil, false, err
+	}
+	reply, err = c.exchange(ctx, body, newDraft(p.origin, g.tools, g.show), g.req)
+	if err == nil {
+		for _, param := range p.droppedParams() {
+			if param != "stream_options" {
+				reply.Warnings = append(reply.Warnings, fmt.Sprintf("the endpoint refuses %s: it is not sent", param))
+			}
+		}
+		for _, w := range reply.Warnings {
+			c.opts.Logger.Debug("model reply", "model", c.opts.Name, "warning", c.redact.text(w))
+		}
+		return reply, false, nil
+	}
+	var failed *model.Error
+	if !errors.As(err, &failed) {
+		return nil, false, err
+	}
+	q, what := c.learn(p, failed, messages, g.tools)
+	if q != nil {
+		c.opts.Logger.Info("the endpoint wants it otherwise", "model", c.opts.Name, "now", what)
+		c.replace(p, q)
+	} else {
+		g.judge(failed)
+	}
+	c.redact.clean(failed)
+	return nil, q != nil, failed
+}
+
+func (g *generation) body(p *profile, messages *encoded) ([][]byte, error) {
+	members, err := g.client.members(p, g.tools)
+	if err != nil {
+		return nil, rejected(fmt.Sprintf("encode the request: %v", err))
+	}
+	parts := messages.parts
+	if g.mistakes > 0 {
+		hint, err := correction()
+		if err != nil {
+			return nil, rejected(fmt.Sprintf("encode the request: %v", err))
+		}
+		parts = append(parts, hint)
+	}
+	return newBody(parts, members), nil
+}
+
+// judge bounds the retries of failures that are the model's own.
+func (g *generation) judge(e *model.Error) {
+	switch e.Code {
+	case codeEmpty:
+		e.Retryable = !g.empty
+		g.empty = true
+	case codeToolUse:
+		g.mistakes++
+		e.Retryable = g.mistakes <= maxMistakes
+	}
+}
+
+func (c *Client) current() *profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.profile
+}
+
+// replace puts q in place of p, unless another call has learned something in
+// the meantime: then its profile is tried first.
+func (c *Client) replace(p, q *profile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.profile == p {
+		c.profile = q
+	}
+}

@@ -1,0 +1,253 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+const (
+	maxCalls      = 1024
+	bodyExcerpt   = 500
+	minCutPrompt  = 2048 // below it, an estimate says little
+	contextBlocks = 1024 // servers' windows are multiples of it
+)
+
+// draft is a reply as it arrives, whole or in pieces.
+type draft struct {
+	origin string
+	tools  *toolset
+	sink   func(model.Chunk)
+
+	id        string
+	text      strings.Builder
+	reasoning strings.Builder
+	refusal   strings.Builder
+	content   []json.RawMessage // the parts, when there were other than text
+	calls     callList
+	extra     object
+	usage     json.RawMessage
+	finish    string
+	choices   int
+	warnings  []string
+}
+
+func newDraft(origin string, tools *toolset, sink func(model.Chunk)) *draft {
+	if sink == nil {
+		sink = func(model.Chunk) {}
+	}
+	return &draft{origin: origin, tools: tools, sink: sink, calls: callList{tools: tools}, extra: make(object)}
+}
+
+func (d *draft) warn(format string, args ...any) {
+	if w := fmt.Sprintf(format, args...); !slices.Contains(d.warnings, w) {
+		d.warnings = append(d.warnings, w)
+	}
+}
+
+// add takes one JSON body: a chunk of a stream, or with whole set a complete
+// reply.
+func (d *draft) add(raw []byte, whole bool) error {
+	o, ok := readObject(raw)
+	if !ok {
+		return &model.Error{
+			Kind: model.Stream, Retryable: true, Partial: d.text.String(),
+			Message: fmt.Sprintf("the reply is not JSON: %q", truncate(compactSpace(string(raw)), bodyExcerpt)),
+		}
+	}
+	if o.fails() {
+		return d.broken(readError(0, nil, raw))
+	}
+	if s := o.str("id"); s != "" {
+		d.id = s
+	}
+	d.takeUsage(o["usage"])
+	for _, c := range o.list("choices") {
+		choice, ok := readObject(c)
+		if !ok {
+			continue
+		}
+		if n, ok := choice.number("index"); ok && n != 0 {
+			continue // only one answer is asked for
+		}
+		if err := d.addChoice(choice, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fails says that a body is an error. Empty errors are none.
+func (o object) fails() bool {
+	switch string(o["error"]) {
+	case `""`, "{}", "[]", "false":
+		return false
+	}
+	return o.has("error")
+}
+
+// broken completes an error with what had arrived.
+func (d *draft) broken(e *model.Error) *model.Error {
+	e.Partial = d.text.String()
+	return e
+}
+
+func (d *draft) takeUsage(raw json.RawMessage) {
+	if present(raw) {
+		d.usage = append(d.usage[:0], raw...)
+	}
+}
+
+func (d *draft) addChoice(choice object, whole bool) error {
+	d.choices++
+	d.takeUsage(choice["usage"])
+	if s := choice.str("finish_reason"); s != "" {
+		d.finish = s
+	}
+	message := choice.object("delta")
+	if message == nil {
+		message = choice.object("message")
+	}
+	if message == nil {
+		return nil
+	}
+	if err := d.addContent(message["content"], whole); err != nil {
+		return err
+	}
+	d.addReasoning(message)
+	d.refusal.WriteString(message.str("refusal"))
+	if err := d.addCalls(message, whole); err != nil {
+		return err
+	}
+	for key, value := range message {
+		if !known(key) {
+			keepUnknown(d.extra, key, value)
+		}
+	}
+	return nil
+}
+
+// known says that a member of a message is read, or is not to be sent back.
+func known(key string) bool {
+	switch key {
+	case "role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call", "refusal",
+		"annotations", "audio", "name", "tool_call_id", "logprobs", "token_ids":
+		return true
+	}
+	return false
+}
+
+func (d *draft) addContent(raw json.RawMessage, whole bool) error {
+	parts, err := readContent(raw)
+	if err != nil {
+		return d.broken(&model.Error{Kind: model.Stream, Retryable: true, Message: "the content of the reply cannot be read", Err: err})
+	}
+	if parts.odd {
+		d.warn("a part of the content is of an unknown type and was left out")
+	}
+	if parts.thinking != "" {
+		d.reasoning.WriteString(parts.thinking)
+		d.sink(model.Chunk{Reasoning: parts.thinking})
+	}
+	if parts.text != "" {
+		d.text.WriteString(parts.text)
+		d.sink(model.Chunk{Text: parts.text})
+	}
+	d.keepContent(raw, parts, whole)
+	return nil
+}
+
+// keepContent keeps content parts for the endpoint that sent them, which wants
+// its thinking back in the same form. Pieces of a stream are joined.
+func (d *draft) keepContent(raw json.RawMessage, parts contentParts, whole bool) {
+	if whole {
+		if parts.list {
+			d.content = readList(raw)
+		}
+		return
+	}
+	if len(d.content) == 0 && !parts.list {
+		return
+	}
+	if len(d.content) == 0 {
+		if before := strings.TrimSuffix(d.text.String(), parts.text); before != "" {
+			d.content = append(d.content, textPart(before))
+		}
+	}
+	if parts.thinking != "" {
+		d.content = joinPart(d.content, "thinking", parts.thinking)
+	}
+	if parts.text != "" {
+		d.content = joinPart(d.content, "text", parts.text)
+	}
+}
+
+func textPart(text string) json.RawMessage {
+	b, _ := marshal(map[string]string{"type": "text", "text": text}) // strings always encode
+	return b
+}
+
+func thinkingPart(text string) json.RawMessage {
+	b, _ := marshal(map[string]any{"type": "thinking", "thinking": []json.RawMessage{textPart(text)}})
+	return b
+}
+
+// joinPart adds text to the last part when it is of the same kind.
+func joinPart(list []json.RawMessage, kind, text string) []json.RawMessage {
+	build := textPart
+	if kind == "thinking" {
+		build = thinkingPart
+	}
+	if len(list) > 0 {
+		last, _ := readObject(list[len(list)-1])
+		if last.str("type") == kind {
+			old := last.str("text")
+			if kind == "thinking" {
+				old = thought(last["thinking"])
+			}
+			list[len(list)-1] = build(old + text)
+			return list
+		}
+	}
+	return append(list, build(text))
+}
+
+func (d *draft) addReasoning(message object) {
+	s := message.str("reasoning_content")
+	if s == "" {
+		s = message.str("reasoning")
+	}
+	if s == "" {
+		return
+	}
+	d.reasoning.WriteString(s)
+	d.sink(model.Chunk{Reasoning: s})
+}
+
+func (d *draft) addCalls(message object, whole bool) error {
+	var pieces []callPiece
+	for _, raw := range message.list("tool_calls") {
+		if p, ok := readCall(raw); ok {
+			pieces = append(pieces, p)
+		}
+	}
+	if fn := message.object("function_call"); fn != nil { // before tool_calls there was this
+		p := callPiece{extra: make(object)}
+		p.readFunction(fn)
+		pieces = append(pieces, p)
+	}
+	if len(pieces) == 0 {
+		return nil
+	}
+	slots := d.calls.add(pieces, whole)
+	if len(d.calls.calls) > maxCalls {
+		return d.broken(&model.Error{Kind: model.Stream, Message: fmt.Sprintf("the reply has more than %d tool calls", maxCalls)})
+	}
+	for i, slot := range slots {
+		d.sink(model.Chunk{Call: &model.CallChunk{Index: slot, Name: d.calls.calls[slot].name, Arguments: pieces[i].args}})
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+const (
+	maxBody      = 32 << 20
+	maxErrorBody = 64 << 10
+	// drainTime is how long the end of a finished stream is waited for, so that
+	// its connection can be used again.
+	drainTime = 50 * time.Millisecond
+	// keepAliveFactor times the idle timeout is how long keep-alives without
+	// data are taken for life.
+	keepAliveFactor = 5
+)
+
+var (
+	errAttemptTime = errors.New("the attempt took longer than its timeout")
+	errSilence     = errors.New("nothing arrived for the idle timeout")
+	errNoData      = errors.New("nothing but keep-alives arrived")
+	errTooLarge    = errors.New("the reply is larger than 32 MiB")
+)
+
+// newHTTPClient follows no redirect: another origin must not see the key, and a
+// POST that becomes a GET is no use. Its only total limit is the context: a
+// Timeout would end healthy streams.
+func newHTTPClient(o *Options) *http.Client {
+	client := http.Client{}
+	if o.HTTPClient != nil {
+		client = *o.HTTPClient
+	} else {
+		t := &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+			MaxIdleConns: 16, MaxIdleConnsPerHost: 4,
+			ResponseHeaderTimeout: o.Timeout,
+		}
+		client.Transport = t
+	}
+	client.Timeout = 0
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
+}
+
+// exchange sends one request and reads its reply into d.
+func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *model.Request) (*model.Reply, error) {
+	ctx, stop := context.WithTimeoutCause(parent, c.opts.Timeout, errAttemptTime)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	resp, err := c.post(ctx, body)
+	if err != nil {
+		return nil, failedSend(ctx, err)
+	}
+	defer resp.Body.Close()
+	r := newLive(resp.Body, cancel, c.opts.IdleTimeout)
+	defer r.stop()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, readStatus(resp, r)
+	}
+	if err := readReply(r, d); err != nil {
+		return nil, failedRead(ctx, err, d, resp)
+	}
+	reply, err := d.reply(req)
+	if err != nil {
+		return nil, err
+	}
+	if id := requestID(resp.Header); id != "" {
+		reply.RequestID = id
+	}
+	return reply, nil
+}
+
+func (c *Client) post(ctx context.Context, body [][]byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, &segmentReader{segments: body})
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = totalLen(body)
+	r.GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(&segmentReader{segments: body}), nil
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	if c.opts.Stream {
+		r.Header.Set("Accept", "text/event-stream")
+	}
+	r.Header.Set("User-Agent", "wagent")
+	if c.opts.APIKey != "" {
+		r.Header.Set("Authorization", "Bearer "+c.opts.APIKey)
+	}
+	return c.http.Do(r)
+}
+
+// failedSend is the error of a request that got no answer. The URL is left out:
+// it may hold more than it should.
+func failedSend(ctx context.Context, err error) error {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return &model.Error{
+		Kind: model.Unreachable, Retryable: true, Err: err,
+		Message: truncate(compactSpace(err.Error()), maxMessage),
+	}
+}
+
+// readStatus is the error of an answer that is none.
+func readStatus(resp *http.Response, r io.Reader) error {
+	body, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
+	if resp.StatusCode < 400 {
+		to := "elsewhere"
+		if u, err := resp.Location(); err == nil {
+			to = "to " + u.Scheme + "://" + u.Host
+		}
+		return &model.Error{
+			Kind: model.Rejected, Status: resp.StatusCode, RequestID: requestID(resp.Header),
+			Message: fmt.Sprintf("the endpoint redirects %s: set base_url to where it is", truncate(compactSpace(to), maxMessage/2)),
+		}
+	}
+	e := readError(resp.StatusCode, resp.Header, body)
+	if err != nil && len(body) == 0 {
+		e.Err = err
+	}
+	return e
+}
+
+// failedRead is the error of a reply that broke off.
+func failedRead(ctx context.Context, err error, d *draft, resp *http.Response) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	var failed *model.Error
+	if !errors.As(err, &failed) {
+		failed = &model.Error{
+			Kind: model.Stream, Retryable: !errors.Is(err, errTooLarge), Err: err,
+			Message: "the reply broke off: " + truncate(compactSpace(err.Error()), maxMessage/2),
+		}
+	}
+	if failed.Partial == "" {
+		failed.Partial = d.text.String()
+	}
+	if id := requestID(resp.Header); id != "" {
+		failed.RequestID = id
+	}
+	if failed.RetryAfter == 0 {
+		failed.RetryAfter = retryAfter(resp.Header)
+	}
+	return failed
+}
+
+// readReply reads a body that is a stream of events or one JSON value. The
+// beginning decides, not what the server calls it: small servers send
+// events as text and errors as events.
+func readReply(r *live, d *draft) error {
+	in := bufio.NewReaderSize(r, 16<<10)
+	if err := skipBlank(in); err != nil {
+		if errors.Is(err, io.EOF) {
+			return &model.Error{Kind: model.Stream, Retryable: true, Message: "the reply is empty"}
+		}
+		return err
+	}
+	if beginsEvents(in) {
+		return readStream(in, r, d)
+	}
+	return readWhole(in, d)
+}
+
+// beginsEvents says that what follows is a line of an event stream.
+func beginsEvents(in *bufio.Reader) bool {
+	for _, start := range []string{":", "data:", "event:", "id:", "retry:", "data\n", "data\r"} {
+		// A byte at a time: a stream may begin with a lone colon and then wait.
+		for n := 1; n <= len(start); n++ {
+			if b, err := in.Peek(n); err != nil || b[n-1] != start[n-1] {
+				break
+			}
+			if n == len(start) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// skipBlank skips what means nothing in either form.
+func skipBlank(in *bufio.Reader) error {
+	if mark, err := in.Peek(1); err == nil && mark[0] == 0xef {
+		if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
+			_, _ = in.Discard(3) // was peeked
+		}
+	}
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		}
+		return in.UnreadByte()
+	}
+}
+
+func readWhole(in io.Reader, d *draft) error {
+	body, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	body = bytes.TrimSpace(body)
+	if body[0] == '[' {
+		if list := readList(body); len(list) > 0 {
+			body = list[0]
+		}
+	}
+	if err := d.add(body, true); err != nil {
+		return err
+	}
+	if d.choices == 0 {
+		if o, ok := readObject(body); ok && (o.has("message") || o.has("detail")) {
+			return readError(0, nil, body)
+		}
+		return &model.Error{
+			Kind: model.Stream, Retryable: true,
+			Message: fmt.Sprintf("the reply has no choices: %s", truncate(compactSpace(string(body)), bodyExcerpt)),
+		}
+	}
+	return nil
+}
+
+// readStream reads events until the stream says that it is done, or ends after
+// it gave a reason.
+func readStream(in *bufio.Reader, r *live, d *draft) error {
+	events := eventReader{r: in}
+	for {
+		ev, err := events.next()
+		switch {
+		case errors.Is(err, io.EOF) && d.finish != "":
+			return nil
+		case errors.Is(err, io.EOF) && d.choices == 0:
+			return &model.Error{Kind: model.Stream, Retryable: true, Message: "the stream ended without a reply"}
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the stream ended without a reason: %w", io.ErrUnexpectedEOF)
+		case err != nil && d.finish != "" && !errors.Is(err, errTooLarge):
+			// All that is missing is the usage or the end mark.
+			d.warn("the stream broke off after the reply was complete")
+			return nil
+		case err != nil:
+			return err
+		}
+		done, err := d.take(ev, r)
+		if done {
+			r.drain(in)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take reads one event; done says that it was the last.
+func (d *draft) take(ev event, r *live) (done bool, err error) {
+	data := bytes.TrimSpace(ev.data)
+	if ev.comment || data[0] == ':' { // seen: a comment wrapped up as data
+		return false, nil
+	}
+	r.data()
+	if string(data) == "[DONE]" {
+		return true, nil
+	}
+	if ev.name == "error" {
+		return false, d.broken(readError(0, nil, data))
+	}
+	if data[0] == '"' {
+		return false, d.broken(readError(0, nil, []byte(readString(data))))
+	}
+	return false, d.add(data, false)
+}

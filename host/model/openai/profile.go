@@ -1,0 +1,77 @@
+package openai
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// reasoningEcho says which assistant messages carry their reasoning back.
+type reasoningEcho byte
+
+const (
+	echoToolTurns reasoningEcho = iota // those with calls, to where they came from
+	echoNever
+	echoAlways // all, and an empty one where there is none
+)
+
+// profile is how one endpoint wants to be spoken to. It is a value that is
+// replaced, never changed: a request under way keeps the one it began with.
+type profile struct {
+	origin           string // as in model.Message.Origin
+	echo             reasoningEcho
+	echoLearned      bool
+	shortIDs         bool // call ids of nine letters and digits
+	developer        bool // the system message is called developer
+	emptyContent     bool // "" and not null beside calls
+	flatten          bool // without tools, calls in the history are told as text
+	completionTokens bool // max_completion_tokens and not max_tokens
+	renamed          bool // completionTokens was learned
+	dropped          map[string]bool
+
+	// variant names how messages are written under this profile, for the memo.
+	variant string
+}
+
+func newProfile(origin string, completionTokens bool) *profile {
+	p := &profile{origin: origin, completionTokens: completionTokens}
+	p.variant = p.name()
+	return p
+}
+
+// with returns a copy of p with change made to it.
+func (p *profile) with(change func(*profile)) *profile {
+	q := *p
+	q.dropped = maps.Clone(p.dropped)
+	change(&q)
+	q.variant = q.name()
+	return &q
+}
+
+// without returns a copy of p that does not send the member param.
+func (p *profile) without(param string) *profile {
+	return p.with(func(q *profile) {
+		if q.dropped == nil {
+			q.dropped = make(map[string]bool)
+		}
+		q.dropped[param] = true
+	})
+}
+
+func (p *profile) name() string {
+	var b strings.Builder
+	b.WriteString(p.origin)
+	b.WriteByte(' ')
+	b.WriteByte('0' + byte(p.echo))
+	for _, set := range []bool{p.shortIDs, p.developer, p.emptyContent} {
+		if set {
+			b.WriteByte('1')
+		} else {
+			b.WriteByte('0')
+		}
+	}
+	return b.String()
+}
+
+// droppedParams lists what is not sent any more, sorted.
+func (p *profile) droppedParams() []string { return slices.Sorted(maps.Keys(p.dropped)) }

@@ -1,0 +1,176 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// request is go-openai's with the members that it would encode otherwise:
+// messages and tools are bytes that exist already, and a temperature of zero
+// is sent.
+type request struct {
+	api.ChatCompletionRequest
+	Messages    json.RawMessage `json:"messages,omitempty"`
+	Tools       json.RawMessage `json:"tools,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+}
+
+// members encodes everything but the messages.
+func (c *Client) members(p *profile, tools *toolset) ([]byte, error) {
+	r := request{Tools: tools.wire, Temperature: c.opts.Temperature}
+	r.Model = c.opts.Name
+	r.Stream = c.opts.Stream
+	if r.Stream {
+		r.StreamOptions = &api.StreamOptions{IncludeUsage: true}
+	}
+	if p.completionTokens {
+		r.MaxCompletionTokens = c.opts.MaxOutputTokens
+	} else {
+		r.MaxTokens = c.opts.MaxOutputTokens
+	}
+	b, err := marshal(&r)
+	if err != nil || (len(c.opts.Extra) == 0 && len(p.dropped) == 0) {
+		return b, err
+	}
+	return mergeMembers(b, c.opts.Extra, p)
+}
+
+func mergeMembers(b []byte, extra map[string]any, p *profile) ([]byte, error) {
+	members := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(b, &members); err != nil {
+		return nil, err
+	}
+	for key, value := range extra {
+		raw, err := marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("extra %q: %w", key, err)
+		}
+		members[key] = raw
+	}
+	if _, ok := members["tools"]; !ok {
+		delete(members, "tool_choice") // refused without tools
+		delete(members, "parallel_tool_calls")
+	}
+	for key := range p.dropped {
+		delete(members, key)
+	}
+	return marshal(members)
+}
+
+// newBody puts a request together from encoded messages and the members beside
+// them. Nothing is copied: a long history is sent from the bytes that were kept.
+func newBody(messages [][]byte, members []byte) [][]byte {
+	segments := make([][]byte, 0, 2*len(messages)+2)
+	segments = append(segments, []byte(`{"messages":[`))
+	comma := []byte{','}
+	for i, m := range messages {
+		if i > 0 {
+			segments = append(segments, comma)
+		}
+		segments = append(segments, m)
+	}
+	segments = append(segments, []byte("],"))
+	return append(segments, members[1:])
+}
+
+// segmentReader reads segments one after the other.
+type segmentReader struct {
+	segments [][]byte
+	off      int
+}
+
+func (s *segmentReader) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && len(s.segments) > 0 {
+		k := copy(p[n:], s.segments[0][s.off:])
+		n += k
+		s.off += k
+		if s.off == len(s.segments[0]) {
+			s.segments, s.off = s.segments[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// WriteTo spares the copy through a buffer.
+func (s *segmentReader) WriteTo(w io.Writer) (int64, error) {
+	var sum int64
+	for len(s.segments) > 0 {
+		n, err := w.Write(s.segments[0][s.off:])
+		sum += int64(n)
+		if err != nil {
+			s.off += n
+			return sum, err
+		}
+		s.segments, s.off = s.segments[1:], 0
+	}
+	return sum, nil
+}
+
+func totalLen(segments [][]byte) int64 {
+	var n int64
+	for _, s := range segments {
+		n += int64(len(s))
+	}
+	return n
+}
+
+// correction is what is said to a model whose call could not be read.
+func correction() ([]byte, error) {
+	return marshal(plainMessage{
+		Role:    api.ChatMessageRoleUser,
+		Content: "Your last tool call could not be read. Use only the tools that are offered, by their exact names, with arguments that are one JSON object; or answer with text.",
+	})
+}
+
+// tools returns the wire form of defs. The last one is kept: the tools of a run
+// seldom change.
+func (c *Client) tools(defs []model.Definition) (*toolset, error) {
+	c.mu.Lock()
+	last := c.lastTools
+	c.mu.Unlock()
+	if last != nil && last.same(defs) {
+		return last, nil
+	}
+	set, err := newToolset(defs)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.lastTools = set
+	c.mu.Unlock()
+	return set, nil
+}
+
+// sends says whether a request under p holds the member param.
+func (c *Client) sends(p *profile, param string) bool {
+	if _, ok := c.opts.Extra[param]; ok {
+		return !p.dropped[param]
+	}
+	switch param {
+	case "temperature":
+		return c.opts.Temperature != nil && !p.dropped[param]
+	case "stream_options":
+		return c.opts.Stream && !p.dropped[param]
+	case "max_tokens":
+		return c.opts.MaxOutputTokens > 0 && !p.completionTokens
+	case "max_completion_tokens":
+		return c.opts.MaxOutputTokens > 0 && p.completionTokens
+	}
+	return false
+}
+
+// mayDrop lists what is left out when an endpoint refuses it: without it the
+// answer is still one to the same question.
+func mayDrop(param string) bool {
+	return slices.Contains([]string{"temperature", "stream_options", "parallel_tool_calls"}, param)
+}
