@@ -1,7 +1,8 @@
 // Package manifest reads the file that says what an agent is: its model, its
 // loop, its tools, and what each tool may do. Reading is strict: an unknown
 // field, a wrong type, a field that this version does not have yet or a module
-// that is not there is an [Error] with file, line and column.
+// that is not there is an [Error] with file, line and column, and all of them
+// are told at once.
 //
 //	m, err := manifest.Load("wagent.yaml", nil)
 package manifest
@@ -9,113 +10,186 @@ package manifest
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/wagent-dev/wagent/host/policy"
 )
+
+// The comments of the fields below are the descriptions in the JSON Schema that
+// editors show.
 
 // Manifest is an agent's definition. In a Manifest made in Go a zero field
 // means the default, as an absent one does in the file.
 type Manifest struct {
-	Version int    `yaml:"version" json:"version"` // 1
-	Name    string `yaml:"name,omitempty" json:"name,omitempty"`
-	Model   Model  `yaml:"model,omitempty" json:"model,omitempty"`
-	Agent   Agent  `yaml:"agent,omitempty" json:"agent,omitempty"`
-	Tools   []Tool `yaml:"tools,omitempty" json:"tools,omitempty"`
+	// The version of this format: 1.
+	Version int `yaml:"version" json:"version" jsonschema:"enum=1"`
+	// The agent's name.
+	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	// The language model that answers.
+	Model Model `yaml:"model,omitempty" json:"model,omitempty"`
+	// How the loop behaves.
+	Agent Agent `yaml:"agent,omitempty" json:"agent,omitempty"`
+	// The modules whose tools the model may call, and what each may do.
+	Tools []Tool `yaml:"tools,omitempty" json:"tools,omitempty" jsonschema:"maxItems=1000"`
 
 	// Path is the file it was read from, Dir the absolute folder that paths are
 	// relative to, and Digest "sha256:" and the digest of the file's bytes.
 	Path   string `yaml:"-" json:"-"`
 	Dir    string `yaml:"-" json:"-"`
 	Digest string `yaml:"-" json:"-"`
+
+	origin   *origin
+	warnings []Warning
 }
 
 // Model says which language model answers.
 type Model struct {
-	Provider        string         `yaml:"provider,omitempty" json:"provider,omitempty"`
-	Recording       string         `yaml:"recording,omitempty" json:"recording,omitempty"`
-	Name            string         `yaml:"name,omitempty" json:"name,omitempty"`
-	BaseURL         string         `yaml:"base_url,omitempty" json:"base_url,omitempty"`
-	APIKey          string         `yaml:"api_key,omitempty" json:"api_key,omitempty"`
-	ContextWindow   int64          `yaml:"context_window,omitempty" json:"context_window,omitempty"`
-	Temperature     *float64       `yaml:"temperature,omitempty" json:"temperature,omitempty"`
-	MaxOutputTokens int            `yaml:"max_output_tokens,omitempty" json:"max_output_tokens,omitempty"`
-	Stream          *bool          `yaml:"stream,omitempty" json:"stream,omitempty"`
-	Timeout         Duration       `yaml:"timeout,omitempty" json:"timeout,omitempty"`
-	Retry           Retry          `yaml:"retry,omitempty" json:"retry,omitempty"`
-	Extra           map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
+	// Who answers: openai is any endpoint that is compatible with it, replay is a recording, offline. Default: openai.
+	Provider string `yaml:"provider,omitempty" json:"provider,omitempty" jsonschema:"enum=openai,enum=replay"`
+	// The file that provider replay plays. ${NAME} is expanded.
+	Recording string `yaml:"recording,omitempty" json:"recording,omitempty" expand:"true"`
+	// The model's name at the provider.
+	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	// The address of the endpoint. ${NAME} is expanded. Default: https://api.openai.com/v1.
+	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" expand:"true"`
+	// The key of the endpoint. Write ${NAME}, which is expanded, and keep the key out of the file.
+	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" expand:"true"`
+	// How many tokens the model takes. Default: not known.
+	ContextWindow int64 `yaml:"context_window,omitempty" json:"context_window,omitempty" jsonschema:"minimum=1,maximum=1000000000"`
+	// Sent when it is given.
+	Temperature *float64 `yaml:"temperature,omitempty" json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
+	// How many tokens a reply may have. Sent when it is given.
+	MaxOutputTokens int `yaml:"max_output_tokens,omitempty" json:"max_output_tokens,omitempty" jsonschema:"minimum=1,maximum=10000000"`
+	// Whether the reply is streamed. Default: true.
+	Stream *bool `yaml:"stream,omitempty" json:"stream,omitempty"`
+	// How long one model call may take. Default: 2m.
+	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+	// When a model call is made again.
+	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
+	// Merged into the body of each request as it is.
+	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
 }
 
 // Retry says how often a model call is made again, and when.
 type Retry struct {
-	Attempts int      `yaml:"attempts,omitempty" json:"attempts,omitempty"`
-	Initial  Duration `yaml:"initial,omitempty" json:"initial,omitempty"`
-	Max      Duration `yaml:"max,omitempty" json:"max,omitempty"`
+	// How often a call is tried, the first time included. Default: 4.
+	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=1,maximum=20"`
+	// The wait before the second try; it doubles with each further one. Default: 500ms.
+	Initial Duration `yaml:"initial,omitempty" json:"initial,omitempty"`
+	// The longest wait. Default: 30s.
+	Max Duration `yaml:"max,omitempty" json:"max,omitempty"`
 }
 
 // Agent says how the loop behaves.
 type Agent struct {
-	SystemPrompt      string   `yaml:"system_prompt,omitempty" json:"system_prompt,omitempty"`
-	Planner           string   `yaml:"planner,omitempty" json:"planner,omitempty"`
-	MaxSteps          *int     `yaml:"max_steps,omitempty" json:"max_steps,omitempty"` // nil: 15; 0: no model call is made
-	MaxDuration       Duration `yaml:"max_duration,omitempty" json:"max_duration,omitempty"`
-	EarlyStopping     string   `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty"`
-	ExitConditions    []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
-	ParallelToolCalls int      `yaml:"parallel_tool_calls,omitempty" json:"parallel_tool_calls,omitempty"`
-	OnToolError       string   `yaml:"on_tool_error,omitempty" json:"on_tool_error,omitempty"`
+	// What the model is told first. Nothing in it is expanded.
+	SystemPrompt string `yaml:"system_prompt,omitempty" json:"system_prompt,omitempty"`
+	// How the model asks for tools: tools are its native tool calls. Default: tools.
+	Planner string `yaml:"planner,omitempty" json:"planner,omitempty" jsonschema:"enum=tools"`
+	// How many model calls a run may make; 0: none. Default: 15.
+	MaxSteps *int `yaml:"max_steps,omitempty" json:"max_steps,omitempty" jsonschema:"minimum=0,maximum=100000"`
+	// How long a run may take. Default: as long as it takes.
+	MaxDuration Duration `yaml:"max_duration,omitempty" json:"max_duration,omitempty"`
+	// What happens at a limit: force ends the run with a fixed message. Default: force.
+	EarlyStopping string `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty" jsonschema:"enum=force"`
+	// What ends a run: text is a reply without tool calls, any other is the name of a tool. Default: text.
+	ExitConditions []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
+	// How many tool calls of a step run at the same time; 1: one after the other. Default: 4.
+	ParallelToolCalls int `yaml:"parallel_tool_calls,omitempty" json:"parallel_tool_calls,omitempty" jsonschema:"minimum=1,maximum=256"`
+	// What happens when a tool fails: feedback tells the model, fail ends the run. Default: feedback.
+	OnToolError string `yaml:"on_tool_error,omitempty" json:"on_tool_error,omitempty" jsonschema:"enum=feedback,enum=fail"`
 }
 
 // Tool is a module and what it may do.
 type Tool struct {
-	Module       string            `yaml:"module" json:"module"`
-	SHA256       string            `yaml:"sha256,omitempty" json:"sha256,omitempty"`
-	ABI          string            `yaml:"abi,omitempty" json:"abi,omitempty"`
-	Export       string            `yaml:"export,omitempty" json:"export,omitempty"`
-	Input        string            `yaml:"input,omitempty" json:"input,omitempty"`
-	Name         string            `yaml:"name,omitempty" json:"name,omitempty"`
-	Tools        []string          `yaml:"tools,omitempty" json:"tools,omitempty"`
-	Rename       map[string]string `yaml:"rename,omitempty" json:"rename,omitempty"`
-	Description  string            `yaml:"description,omitempty" json:"description,omitempty"`
-	Parameters   map[string]any    `yaml:"parameters,omitempty" json:"parameters,omitempty"`
-	Config       map[string]any    `yaml:"config,omitempty" json:"config,omitempty"`
-	Limits       Limits            `yaml:"limits,omitempty" json:"limits,omitempty"`
-	Allow        Allow             `yaml:"allow,omitempty" json:"allow,omitempty"`
-	ReturnDirect bool              `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
+	// The WebAssembly file. ${NAME} is expanded.
+	Module string `yaml:"module" json:"module" expand:"true" jsonschema:"minLength=1"`
+	// The digest of the file in hexadecimal, checked before anything of it is compiled.
+	SHA256 string `yaml:"sha256,omitempty" json:"sha256,omitempty" jsonschema:"pattern=^(sha256:)?[0-9a-fA-F]{64}$"`
+	// How the module is called. Default: auto, by what it exports.
+	ABI string `yaml:"abi,omitempty" json:"abi,omitempty" jsonschema:"enum=auto,enum=wagent,enum=extism,enum=wasi"`
+	// The function of a plain Extism module.
+	Export string `yaml:"export,omitempty" json:"export,omitempty"`
+	// What a plain Extism function is given: the arguments as JSON, or the text of the one argument. Default: json.
+	Input string `yaml:"input,omitempty" json:"input,omitempty" jsonschema:"enum=json,enum=text"`
+	// The name of the one tool of a module that declares none itself.
+	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	// Which of the module's tools the model may see. Default: all.
+	Tools []string `yaml:"tools,omitempty" json:"tools,omitempty"`
+	// Other names for the module's tools.
+	Rename map[string]string `yaml:"rename,omitempty" json:"rename,omitempty"`
+	// What the model reads instead of the module's own description.
+	Description string `yaml:"description,omitempty" json:"description,omitempty"`
+	// The JSON Schema of the arguments, instead of the module's own.
+	Parameters map[string]any `yaml:"parameters,omitempty" json:"parameters,omitempty"`
+	// Plain values that the guest may read. ${NAME} is expanded.
+	Config map[string]any `yaml:"config,omitempty" json:"config,omitempty" expand:"true"`
+	// Bounds of one call.
+	Limits Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
+	// What the module may reach. Default: nothing.
+	Allow Allow `yaml:"allow,omitempty" json:"allow,omitempty"`
+	// Whether the tool's result is the run's output. Default: false.
+	ReturnDirect bool `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
+	// How long a guest lives: pristine is a fresh one for every call. Default: pristine.
+	Instances string `yaml:"instances,omitempty" json:"instances,omitempty" jsonschema:"enum=pristine"`
+	// Where a guest runs. Default: inprocess.
+	Isolation string `yaml:"isolation,omitempty" json:"isolation,omitempty" jsonschema:"enum=inprocess"`
+
+	origin *origin
+	field  string // its place, tools[0]
 }
 
 // Limits bound one call of the module.
 type Limits struct {
-	Memory       Size       `yaml:"memory,omitempty" json:"memory,omitempty"`
-	Timeout      Duration   `yaml:"timeout,omitempty" json:"timeout,omitempty"`
-	Output       Size       `yaml:"output,omitempty" json:"output,omitempty"`
-	Logs         Size       `yaml:"logs,omitempty" json:"logs,omitempty"`
-	HTTPResponse Size       `yaml:"http_response,omitempty" json:"http_response,omitempty"`
-	HTTPRequests int        `yaml:"http_requests,omitempty" json:"http_requests,omitempty"`
-	Files        FileLimits `yaml:"files,omitempty" json:"files,omitempty"`
+	// Linear memory, all memories of the instance together. Default: 64MiB.
+	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// Wall clock, initialisation included. Default: 5s.
+	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+	// Bytes of the result. Default: 1MiB.
+	Output Size `yaml:"output,omitempty" json:"output,omitempty"`
+	// Standard output, standard error and log lines together; more is cut, and said so. Default: 64KiB.
+	Logs Size `yaml:"logs,omitempty" json:"logs,omitempty"`
+	// Bytes of one HTTP response. Default: 4MiB.
+	HTTPResponse Size `yaml:"http_response,omitempty" json:"http_response,omitempty"`
+	// HTTP requests, redirects included. Default: 20.
+	HTTPRequests int `yaml:"http_requests,omitempty" json:"http_requests,omitempty" jsonschema:"minimum=1,maximum=10000"`
+	// What is written under a write grant, and what is open at once.
+	Files FileLimits `yaml:"files,omitempty" json:"files,omitempty"`
 }
 
 // FileLimits bound what a call does with its folders.
 type FileLimits struct {
+	// Bytes that are written. Default: 64MiB.
 	Bytes Size `yaml:"bytes,omitempty" json:"bytes,omitempty"`
-	Count int  `yaml:"count,omitempty" json:"count,omitempty"`
-	Open  int  `yaml:"open,omitempty" json:"open,omitempty"`
+	// Files and folders that are made. Default: 1000.
+	Count int `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=1,maximum=10000000"`
+	// Files that are open at once. Default: 64.
+	Open int `yaml:"open,omitempty" json:"open,omitempty" jsonschema:"minimum=1,maximum=10000"`
 }
 
 // Allow opens doors. What is not in it is denied.
 type Allow struct {
-	HTTP            []HTTPRule        `yaml:"http,omitempty" json:"http,omitempty"`
-	Read            map[string]string `yaml:"read,omitempty" json:"read,omitempty"`   // host folder: guest folder
-	Write           map[string]string `yaml:"write,omitempty" json:"write,omitempty"` // host folder: guest folder
-	Env             map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
-	PrivateNetworks bool              `yaml:"private_networks,omitempty" json:"private_networks,omitempty"`
-	Clock           string            `yaml:"clock,omitempty" json:"clock,omitempty"`
-	Random          string            `yaml:"random,omitempty" json:"random,omitempty"`
+	// The hosts that may be reached.
+	HTTP []HTTPRule `yaml:"http,omitempty" json:"http,omitempty"`
+	// Folders that may be read, as host folder: guest folder. ${NAME} is expanded in the host folder.
+	Read map[string]string `yaml:"read,omitempty" json:"read,omitempty" expand:"keys"`
+	// Folders that may be read and written, as host folder: guest folder. ${NAME} is expanded in the host folder.
+	Write map[string]string `yaml:"write,omitempty" json:"write,omitempty" expand:"keys"`
+	// Environment variables that the guest sees.
+	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
+	// Whether loopback, link-local and private addresses may be reached where http names them. Default: false.
+	PrivateNetworks bool `yaml:"private_networks,omitempty" json:"private_networks,omitempty"`
+	// The time that the guest sees: real, or fixed: and a time. Default: real.
+	Clock string `yaml:"clock,omitempty" json:"clock,omitempty" jsonschema:"pattern=^(real|fixed:.+)$"`
+	// Where random bytes come from: real, or seed: and a number. Default: real.
+	Random string `yaml:"random,omitempty" json:"random,omitempty" jsonschema:"pattern=^(real|seed:[0-9]+)$"`
 }
 
 // HTTPRule allows requests to one host: "[http://]name[:port]".
 type HTTPRule struct {
-	Host    string   `yaml:"host" json:"host"`
+	// The host as [http://]name[:port]; https and port 443 where nothing is said. One leading *. stands for one label.
+	Host string `yaml:"host" json:"host" jsonschema:"minLength=1"`
+	// Methods that may be used. Default: GET and HEAD.
 	Methods []string `yaml:"methods,omitempty" json:"methods,omitempty"`
-	Paths   []string `yaml:"paths,omitempty" json:"paths,omitempty"`
+	// Paths that may be asked for; * stops at a slash, ** does not. Default: all.
+	Paths []string `yaml:"paths,omitempty" json:"paths,omitempty"`
 }
 
 // Size is a number of bytes, written "64MiB" or "8KB". Zero: the default.
@@ -124,9 +198,14 @@ type Size int64
 // Duration is written as a Go duration, "2m" or "500ms". Zero: the default.
 type Duration time.Duration
 
-// Policy returns what the module may use: the defaults, with what the entry
-// says instead of them. The error is an [*Error] where the entry came from a file.
-func (t *Tool) Policy() (policy.Policy, error) { panic("being written") }
-
 // ParametersJSON returns the schema of the tool's arguments, or nil.
-func (t *Tool) ParametersJSON() json.RawMessage { panic("being written") }
+func (t *Tool) ParametersJSON() json.RawMessage {
+	if t.Parameters == nil {
+		return nil
+	}
+	raw, err := json.Marshal(t.Parameters)
+	if err != nil { // a value made in Go that JSON cannot hold; Check says so
+		return json.RawMessage("{}")
+	}
+	return raw
+}

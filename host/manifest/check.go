@@ -1,0 +1,324 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+// Check applies the rules of the file to a manifest made in Go. Paths in it are
+// relative to Dir, or to the working directory where Dir is empty. The error
+// holds every fault, joined, each an [*Error] with its field.
+func (m *Manifest) Check() error {
+	c := &checker{Manifest: m, faults: &faults{}}
+	c.manifest()
+	return c.join(m.Path)
+}
+
+// checker looks at the values, wherever they came from.
+type checker struct {
+	*Manifest
+	*faults
+	known map[string]bool // fields that something is wrong with already
+}
+
+func (c *checker) fail(field, format string, args ...any) {
+	c.tell(fault{field: field, message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) tell(f fault) {
+	if c.known[f.field] {
+		return
+	}
+	f.position = c.origin.near(f.field)
+	c.add(f)
+}
+
+// broken are the fields that could not be read: their values are not looked at.
+func (r *reader) broken() map[string]bool {
+	all := map[string]bool{}
+	for _, f := range r.all {
+		all[f.field] = true
+	}
+	return all
+}
+
+// near is the position of the field, or of what it is in.
+func (o *origin) near(field string) position {
+	for o != nil && field != "" {
+		if p, ok := o.values[field]; ok {
+			return p
+		}
+		field = field[:max(strings.LastIndexAny(field, ".["), 0)]
+	}
+	if o == nil {
+		return position{}
+	}
+	return position{1, 1}
+}
+
+func (c *checker) manifest() {
+	if c.Version < 0 || c.Version > 1 {
+		c.fail("version", "this version of the format is not known: write 1")
+	}
+	c.name("name", c.Name)
+	c.model()
+	c.agent()
+	if len(c.Tools) > 1000 {
+		c.fail("tools", "more than 1000 modules")
+		return
+	}
+	for i := range c.Tools {
+		c.tool(item("tools", i), &c.Tools[i])
+	}
+}
+
+// word checks a field whose value is one of a few words; later are those of the
+// format that do not work yet.
+func (c *checker) word(field, value string, now []string, later ...string) {
+	switch {
+	case value == "" || slices.Contains(now, value):
+	case slices.Contains(later, value):
+		c.fail(field, "%q is not supported yet; use %s", value, strings.Join(now, " or "))
+	default:
+		c.fail(field, "unknown value %s%s", show(value), suggest(value, now))
+	}
+}
+
+// isName reports whether s can be the name of an agent or a tool.
+func isName(s string) bool {
+	return len(s) <= 64 && s != "" && s[0] != '-' && isVariable(strings.ReplaceAll(s, "-", "_"))
+}
+
+func (c *checker) name(field, value string) {
+	if value != "" && !isName(value) {
+		c.fail(field, "%s is not a name: at most 64 letters, digits, _ and -, and no digit or - first", show(value))
+	}
+}
+
+func (c *checker) between(field string, value, least, most int64) {
+	if value != 0 && (value < least || value > most) {
+		c.fail(field, "must be from %d to %d", least, most)
+	}
+}
+
+func (c *checker) size(field string, value Size, least, most int64) {
+	if value != 0 && (int64(value) < least || int64(value) > most) {
+		c.fail(field, "must be from %s to %s", Size(least), Size(most))
+	}
+}
+
+func (c *checker) duration(field string, value Duration, most time.Duration) {
+	if value != 0 && (time.Duration(value) < time.Millisecond || time.Duration(value) > most) {
+		c.fail(field, "must be from 1ms to %s", most)
+	}
+}
+
+func (c *checker) model() {
+	m := &c.Model
+	c.word("model.provider", m.Provider, []string{"openai", "replay"})
+	switch {
+	case m.Recording != "":
+		c.regular("model.recording", m.Recording)
+	case m.Provider == "replay":
+		c.fail("model", `the field "recording" is missing: provider replay plays it`)
+	}
+	c.address("model.base_url", m.BaseURL)
+	if strings.ContainsFunc(m.APIKey, func(r rune) bool { return r < ' ' || r > '~' }) {
+		c.fail("model.api_key", "the key has a space at its end, a line break or another character that no key has")
+	}
+	c.between("model.context_window", m.ContextWindow, 1, 1e9)
+	c.between("model.max_output_tokens", int64(m.MaxOutputTokens), 1, 1e7)
+	if t := m.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
+		c.fail("model.temperature", "must be from 0 to 2")
+	}
+	c.duration("model.timeout", m.Timeout, 24*time.Hour)
+	c.between("model.retry.attempts", int64(m.Retry.Attempts), 1, 20)
+	c.duration("model.retry.initial", m.Retry.Initial, time.Hour)
+	c.duration("model.retry.max", m.Retry.Max, time.Hour)
+	if d := m.withDefaults().Retry; d.Initial > d.Max {
+		c.fail("model.retry.initial", "is longer than model.retry.max")
+	}
+	c.encodable("model.extra", m.Extra)
+}
+
+// address checks an endpoint. What it is, is never in the error: it may come
+// from the environment.
+func (c *checker) address(field, address string) {
+	if address == "" {
+		return
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		c.fail(field, `must be an address such as "https://api.openai.com/v1"`)
+	case u.User != nil:
+		c.fail(field, "has a user or password in it: use api_key")
+	case u.Fragment != "":
+		c.fail(field, `has a "#" in it`)
+	}
+}
+
+func (c *checker) agent() {
+	a := &c.Agent
+	c.word("agent.planner", a.Planner, []string{"tools"}, "react", "json")
+	c.word("agent.early_stopping", a.EarlyStopping, []string{"force"}, "generate")
+	c.word("agent.on_tool_error", a.OnToolError, []string{"feedback", "fail"})
+	if n := a.MaxSteps; n != nil && (*n < 0 || *n > 100_000) {
+		c.fail("agent.max_steps", "must be from 0 to 100000")
+	}
+	c.duration("agent.max_duration", a.MaxDuration, 30*24*time.Hour)
+	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
+	c.names("agent.exit_conditions", a.ExitConditions)
+}
+
+// names checks a list of tools' names.
+func (c *checker) names(field string, names []string) {
+	if names != nil && len(names) == 0 {
+		c.fail(field, "the list is empty: leave it out for the default")
+	}
+	for i, name := range names {
+		if name == "" {
+			c.fail(item(field, i), "the name is empty")
+		}
+		c.name(item(field, i), name)
+		if slices.Contains(names[:i], name) {
+			c.fail(item(field, i), "%s is there twice", show(name))
+		}
+	}
+}
+
+func (c *checker) tool(field string, t *Tool) {
+	c.module(field, t.Module)
+	if sum := strings.TrimPrefix(t.SHA256, "sha256:"); t.SHA256 != "" && (len(sum) != 64 || strings.Trim(sum, "0123456789abcdefABCDEF") != "") {
+		c.fail(field+".sha256", "must be 64 hexadecimal digits")
+	}
+	c.word(field+".abi", t.ABI, []string{"auto", "wagent", "extism", "wasi"})
+	c.word(field+".input", t.Input, []string{"json", "text"})
+	c.word(field+".instances", t.Instances, []string{"pristine"}, "session")
+	c.word(field+".isolation", t.Isolation, []string{"inprocess"}, "process", "auto")
+	if t.ABI == "wagent" || t.ABI == "wasi" {
+		for name, value := range map[string]string{"export": t.Export, "input": t.Input} {
+			if value != "" {
+				c.fail(field+"."+name, "is for plain Extism modules, and abi is %s", t.ABI)
+			}
+		}
+	}
+	c.name(field+".name", t.Name)
+	c.names(field+".tools", t.Tools)
+	c.renames(field+".rename", t)
+	if len(t.Description) > 64<<10 {
+		c.fail(field+".description", "has more than 64 KiB")
+	}
+	if kind, ok := t.Parameters["type"]; ok && kind != "object" {
+		c.fail(field+".parameters", `must be a JSON Schema of an object: write "type: object"`)
+	}
+	c.encodable(field+".parameters", t.Parameters)
+	c.encodable(field+".config", t.Config)
+	c.limits(field+".limits", &t.Limits)
+	t.Allow.each(func(f fault) {
+		f.field = within(field, f.field)
+		c.tell(f)
+	}, &policy.Grants{})
+	c.folders(field+".allow.read", t.Allow.Read)
+	c.folders(field+".allow.write", t.Allow.Write)
+}
+
+func (c *checker) module(field, module string) {
+	switch {
+	case module == "" && !c.known[field+".module"]:
+		c.fail(field, `the field "module" is missing`)
+	case strings.HasPrefix(module, "oci://") || strings.HasPrefix(module, "https://"):
+		c.fail(field+".module", "a module from a registry or an address is not supported yet; use a file")
+	case remote(module):
+		c.fail(field+".module", "a module is a file")
+	case module != "":
+		c.regular(field+".module", module)
+	}
+}
+
+func (c *checker) renames(field string, t *Tool) {
+	taken := map[string]string{}
+	for _, from := range sortedKeys(t.Rename) {
+		name, to := entry(field, from), t.Rename[from]
+		if !isName(from) {
+			c.fail(name, "%s is not a name of a tool", show(from))
+		}
+		if to == "" {
+			c.fail(name, "the new name is empty")
+		}
+		c.name(name, to)
+		if other, ok := taken[to]; ok {
+			c.fail(name, "%s is already the new name of %s", show(to), show(other))
+		}
+		taken[to] = from
+		if len(t.Tools) > 0 && !slices.Contains(t.Tools, from) {
+			c.fail(name, "%s is not in the list tools, so the model does not see it", show(from))
+		}
+	}
+}
+
+func (c *checker) limits(field string, l *Limits) {
+	c.size(field+".memory", l.Memory, 64*policy.KiB, 4*policy.GiB)
+	c.duration(field+".timeout", l.Timeout, time.Hour)
+	c.size(field+".output", l.Output, 1, 256*policy.MiB)
+	c.size(field+".logs", l.Logs, 1, 64*policy.MiB)
+	c.size(field+".http_response", l.HTTPResponse, 1, policy.GiB)
+	c.between(field+".http_requests", int64(l.HTTPRequests), 1, 10_000)
+	c.size(field+".files.bytes", l.Files.Bytes, 1, 1024*policy.GiB)
+	c.between(field+".files.count", int64(l.Files.Count), 1, 1e7)
+	c.between(field+".files.open", int64(l.Files.Open), 1, 10_000)
+}
+
+func (c *checker) encodable(field string, value map[string]any) {
+	if value == nil {
+		return
+	}
+	if _, err := json.Marshal(value); err != nil {
+		c.fail(field, "holds something that JSON cannot")
+	}
+}
+
+// regular checks that a file is there.
+func (c *checker) regular(field, path string) {
+	info, err := os.Stat(c.absolute(path))
+	switch {
+	case err != nil:
+		c.fail(field, "no such file: %s", c.shown(path))
+	case !info.Mode().IsRegular():
+		c.fail(field, "not a file: %s", c.shown(path))
+	}
+}
+
+func (c *checker) folders(field string, grants map[string]string) {
+	for _, host := range sortedKeys(grants) {
+		if host == "" {
+			continue
+		}
+		info, err := os.Stat(c.absolute(host))
+		switch {
+		case err != nil:
+			c.fail(entry(field, host), "no such folder: %s", c.shown(host))
+		case !info.IsDir():
+			c.fail(entry(field, host), "not a folder: %s", c.shown(host))
+		}
+	}
+}
+
+// shown is a path as somebody would write it in the manifest.
+func (c *checker) shown(path string) string {
+	if c.Dir != "" {
+		if short, err := filepath.Rel(c.Dir, path); err == nil && !strings.HasPrefix(short, "..") {
+			path = short
+		}
+	}
+	return show(path)
+}

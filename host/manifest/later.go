@@ -1,0 +1,23 @@
+package manifest
+
+import "reflect"
+
+// later are the fields of the format that this version does not have yet. They
+// are refused by name, since one that is ignored would promise something.
+func later(t reflect.Type) []string {
+	switch t {
+	case reflect.TypeFor[Manifest]():
+		return []string{"hooks", "store", "history", "memory", "receipts", "audit"}
+	case reflect.TypeFor[Model]():
+		return []string{"fallback"}
+	case reflect.TypeFor[Agent]():
+		return []string{"on_parse_error", "trim_steps", "breakpoints", "tool_search_over", "output", "state"}
+	case reflect.TypeFor[Tool]():
+		return []string{"agent", "secrets", "inputs_from_state", "outputs_to_state"}
+	case reflect.TypeFor[Limits]():
+		return []string{"fuel", "kv"}
+	case reflect.TypeFor[Allow]():
+		return []string{"kv"}
+	}
+	return nil
+}

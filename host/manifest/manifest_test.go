@@ -1,0 +1,314 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+// folder makes a place where the files and folders that the manifests of these
+// tests name are.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"tools", "docs", "out"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"tools/wordcount.wasm", "run.jsonl"} {
+		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+func env(kv map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := kv[name]
+		return v, ok
+	}
+}
+
+func example(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "manifests", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// messages are the faults of err, one a line, without the folder of the test.
+func messages(err error, dir string) string {
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
+}
+
+func TestEveryFieldIsRead(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "full.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Manifest{
+		Version: 1, Name: "repo-helper", Path: filepath.Join(dir, "wagent.yaml"), Dir: dir, Digest: m.Digest,
+		Model: Model{
+			Provider: "openai", Recording: filepath.Join(dir, "run.jsonl"), Name: "gpt-5-mini", BaseURL: "https://api.openai.com/v1",
+			ContextWindow: 128000, Temperature: new(0.0), MaxOutputTokens: 4096, Stream: new(true), Timeout: Duration(2 * time.Minute),
+			Retry: Retry{4, Duration(500 * time.Millisecond), Duration(30 * time.Second)},
+			Extra: map[string]any{"reasoning": map[string]any{"effort": "low"}, "stop": []any{"a", "${NOT_EXPANDED}"}, "seed": int64(7), "top_p": 0.5, "user": nil},
+		},
+		Agent: Agent{
+			SystemPrompt: "You are a helper. ${NOT_EXPANDED} stays as it is.\n", Planner: "tools", MaxSteps: new(0), MaxDuration: Duration(5 * time.Minute),
+			EarlyStopping: "force", ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
+		},
+		Tools: []Tool{{
+			Module: filepath.Join(dir, "tools/wordcount.wasm"), SHA256: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+			ABI: "auto", Export: "count_vowels", Input: "json", Name: "word_count", Tools: []string{"word_count"},
+			Rename: map[string]string{"word_count": "count_words"}, Description: "Counts words.",
+			Parameters: map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "required": []any{"text"}},
+			Config:     map[string]any{"lang": "en", "deep": []any{map[string]any{"price": "${5}"}}, "n": int64(1), "on": true},
+			Limits: Limits{
+				Memory: 64 << 20, Timeout: Duration(5 * time.Second), Output: 1 << 20, Logs: 8000, HTTPResponse: 4 << 20, HTTPRequests: 20,
+				Files: FileLimits{64 << 20, 1000, 64},
+			},
+			Allow: Allow{
+				HTTP: []HTTPRule{{Host: "api.github.com", Methods: []string{"GET"}, Paths: []string{"/repos/**"}}, {Host: "http://localhost:8080"}},
+				Read: map[string]string{filepath.Join(dir, "docs"): "/docs"}, Write: map[string]string{filepath.Join(dir, "out"): "/out"},
+				Env: map[string]string{"LANG": "C.UTF-8"}, PrivateNetworks: true, Clock: "fixed:2026-01-01T00:00:00Z", Random: "seed:42",
+			},
+			Instances: "pristine", Isolation: "inprocess",
+		}},
+	}
+	if diff := cmp.Diff(want, m, cmpopts.IgnoreUnexported(Manifest{}, Tool{})); diff != "" {
+		t.Error(diff)
+	}
+	if got := m.At("tools[0].limits.memory"); got != m.Path+":44:15" {
+		t.Errorf("At: %s", got)
+	}
+	if got := m.Tools[0].Pos(); got != m.Path+":28:5" {
+		t.Errorf("Pos: %s", got)
+	}
+	var asJSON string
+	if raw := m.Tools[0].ParametersJSON(); raw != nil {
+		asJSON = string(raw)
+	}
+	if want := `{"properties":{"text":{"type":"string"}},"required":["text"],"type":"object"}`; asJSON != want {
+		t.Errorf("ParametersJSON: %s", asJSON)
+	}
+}
+
+func TestThePolicyIsTheDefaultsWithWhatTheEntrySays(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "full.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Tools[0].Limits.Output, m.Tools[0].Limits.Files.Open = 0, 0
+	got, err := m.Tools[0].Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := policy.Default()
+	want.Limits.Logs = 8000
+	want.Grants = policy.Grants{
+		HTTP: []policy.HTTPRule{
+			{Scheme: "https", Host: "api.github.com", Port: 443, Methods: []string{"GET"}, Paths: []string{"/repos/**"}},
+			{Scheme: "http", Host: "localhost", Port: 8080},
+		},
+		PrivateNetworks: true,
+		Read:            []policy.Mount{{Host: filepath.Join(dir, "docs"), Guest: "/docs"}},
+		Write:           []policy.Mount{{Host: filepath.Join(dir, "out"), Guest: "/out"}},
+		Env:             map[string]string{"LANG": "C.UTF-8"},
+		Clock:           policy.Clock{Fixed: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Random:          policy.Random{Seeded: true, Seed: 42},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(policy.HTTPRule{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnEntryWithoutGrantsOpensNothing(t *testing.T) {
+	got, err := (&Tool{}).Policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(policy.Default(), got, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefaultsAreThoseOfTheFormat(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "small.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := m.WithDefaults()
+	want := Model{
+		Provider: "openai", BaseURL: "https://api.openai.com/v1", Stream: new(true), Timeout: Duration(2 * time.Minute),
+		Retry: Retry{4, Duration(500 * time.Millisecond), Duration(30 * time.Second)},
+	}
+	if diff := cmp.Diff(want, d.Model); diff != "" {
+		t.Error(diff)
+	}
+	wantAgent := Agent{
+		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
+	}
+	if diff := cmp.Diff(wantAgent, d.Agent); diff != "" {
+		t.Error(diff)
+	}
+	if m.Agent.MaxSteps != nil || m.Model.Provider != "" {
+		t.Error("the manifest itself was changed")
+	}
+	m.Agent.MaxSteps = new(0)
+	if got := *m.WithDefaults().Agent.MaxSteps; got != 0 {
+		t.Errorf("no steps became %d", got)
+	}
+}
+
+func TestAnAliasIsReadWhereItStands(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "shared.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.Tools[0].Limits, m.Tools[1].Limits); diff != "" {
+		t.Error(diff)
+	}
+	if got := m.At("tools[1].limits"); got != m.Path+":10:13" {
+		t.Errorf("At: %s", got)
+	}
+}
+
+func TestVariablesGoOnlyWhereTheyBelong(t *testing.T) {
+	dir := folder(t)
+	src := `version: 1
+model: {base_url: "http://${HOST}:${PORT:-80}/v1", api_key: "$KEY ${KEY}", name: "${KEY}"}
+agent: {system_prompt: "${KEY}"}
+tools:
+  - module: ${TOOLS}/wordcount.wasm
+    description: ${KEY}
+    config: {a: ["${KEY}", "$${KEY}", "${EMPTY:-none}", "${EMPTY}"], "${KEY}": 1}
+    allow: {read: {"${DOCS}": "/${KEY}"}, env: {A: "${KEY}"}}
+`
+	m, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), env(map[string]string{
+		"HOST": "h", "KEY": "k", "TOOLS": "tools", "DOCS": filepath.Join(dir, "docs"), "EMPTY": "",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := m.Tools[0]
+	got := []any{m.Model.BaseURL, m.Model.APIKey, m.Model.Name, m.Agent.SystemPrompt, tool.Module, tool.Description, tool.Config, tool.Allow.Read, tool.Allow.Env}
+	want := []any{
+		"http://h:80/v1", "$KEY k", "${KEY}", "${KEY}", filepath.Join(dir, "tools/wordcount.wasm"), "${KEY}",
+		map[string]any{"a": []any{"k", "${KEY}", "none", ""}, "${KEY}": int64(1)},
+		map[string]string{filepath.Join(dir, "docs"): "/${KEY}"},
+		map[string]string{"A": "${KEY}"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAKeyInTheFileIsWarnedOfAndNotPrinted(t *testing.T) {
+	dir := folder(t)
+	const key = "sk-abcdefghijklmnopqrstuvwxyz"
+	src := "version: 1\nmodel:\n  api_key: " + key + "\ntools:\n  - module: tools/wordcount.wasm\n    config: {token: " + key + "}\n    allow: {write: {.: /all}}\n"
+	m, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range m.Warnings() {
+		if strings.Contains(w.String(), key) {
+			t.Errorf("the key is printed: %s", w)
+		}
+		got = append(got, strings.TrimPrefix(w.String(), dir+"/"))
+	}
+	want := []string{
+		"wagent.yaml:3:12: model.api_key: a key is written in the manifest: use ${NAME} and set the variable, so that the key is not shared with the file",
+		`wagent.yaml:6:21: tools[0].config["token"]: this looks like a key, and a guest or the model can read it: whoever has the file has the key too`,
+		`wagent.yaml:7:24: tools[0].allow.write["` + cut(dir, maxShown) + `"]: the module may write in the folder of the manifest: give it a folder of its own`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	m, err = Parse([]byte("version: 1\nmodel: {api_key: \"${KEY}\"}\n"), filepath.Join(dir, "wagent.yaml"), env(map[string]string{"KEY": key}))
+	if err != nil || len(m.Warnings()) != 0 {
+		t.Errorf("%v, %v", err, m.Warnings())
+	}
+}
+
+func TestAManifestMadeInGoHasTheSameRules(t *testing.T) {
+	dir := folder(t)
+	m := &Manifest{Dir: dir, Model: Model{Provider: "replay", Recording: "run.jsonl"}, Tools: []Tool{{Module: "tools/wordcount.wasm"}}}
+	if err := m.Check(); err != nil {
+		t.Error(err)
+	}
+	m = &Manifest{Dir: dir, Agent: Agent{Planner: "react", ParallelToolCalls: -1}, Tools: []Tool{{Module: "tools/none.wasm", Limits: Limits{Memory: -5}}, {}}}
+	want := `agent.planner: "react" is not supported yet; use tools
+agent.parallel_tool_calls: must be from 1 to 256
+tools[0].module: no such file: "tools/none.wasm"
+tools[0].limits.memory: must be from 64KiB to 4GiB
+tools[1]: the field "module" is missing`
+	if diff := cmp.Diff(want, messages(m.Check(), dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFaultOfAModuleHasThePlaceOfItsEntry(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "full.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("the module has no exports\nand more")
+	got := m.Tools[0].Fault(cause)
+	if want := "wagent.yaml:28:13: tools[0]: the module has no exports and more"; messages(got, dir) != want || !errors.Is(got, cause) {
+		t.Errorf("got %v", got)
+	}
+	if again := m.Tools[0].Fault(got); again != got || m.Tools[0].Fault(nil) != nil {
+		t.Error("a fault that has its place is wrapped again")
+	}
+	made := (&Tool{Module: "x/y.wasm"}).Fault(cause)
+	if want := `tool "y.wasm": the module has no exports and more`; made.Error() != want {
+		t.Errorf("got %v", made)
+	}
+}
+
+func TestLoadSaysWhatIsWrongWithTheFile(t *testing.T) {
+	dir := folder(t)
+	for path, want := range map[string]string{
+		"none.yaml": "none.yaml: no such file or directory", "docs": "docs: not a file",
+	} {
+		_, err := Load(filepath.Join(dir, path), noEnv)
+		if got := messages(err, dir); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	path := filepath.Join(dir, "wagent.yaml")
+	if err := os.WriteFile(path, []byte("version: 1\nname: a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(path, nil)
+	if err != nil || m.Name != "a" || m.Digest != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("version: 1\nname: a\n"))) {
+		t.Errorf("%v %v", m, err)
+	}
+}
