@@ -100,7 +100,7 @@ func (f *faults) join(path string) error {
 }
 
 func (f fault) in(path string) *Error {
-	return &Error{Path: path, Line: f.line, Column: f.column, Field: f.field, Message: f.message, cause: f.cause}
+	return &Error{Path: path, Line: f.line, Column: f.column, Field: cut(f.field, 4*maxShown), Message: f.message, cause: f.cause}
 }
 
 // origin is where a manifest, or a part of it, came from.

@@ -21,7 +21,7 @@ type Manifest struct {
 	// The version of this format: 1.
 	Version int `yaml:"version" json:"version" jsonschema:"enum=1"`
 	// The agent's name.
-	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	Name string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_-]{0\\,63}$"`
 	// The language model that answers.
 	Model Model `yaml:"model,omitempty" json:"model,omitempty"`
 	// How the loop behaves.
@@ -110,7 +110,7 @@ type Tool struct {
 	// What a plain Extism function is given: the arguments as JSON, or the text of the one argument. Default: json.
 	Input string `yaml:"input,omitempty" json:"input,omitempty" jsonschema:"enum=json,enum=text"`
 	// The name of the one tool of a module that declares none itself.
-	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	Name string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_-]{0\\,63}$"`
 	// Which of the module's tools the model may see. Default: all.
 	Tools []string `yaml:"tools,omitempty" json:"tools,omitempty"`
 	// Other names for the module's tools.

@@ -99,7 +99,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreUnexported(Manifest{}, Tool{})); diff != "" {
 		t.Error(diff)
 	}
-	if got := m.At("tools[0].limits.memory"); got != m.Path+":44:15" {
+	if got := m.At("tools[0].limits.memory"); got != m.Path+":43:15" {
 		t.Errorf("At: %s", got)
 	}
 	if got := m.Tools[0].Pos(); got != m.Path+":28:5" {
@@ -245,7 +245,7 @@ func TestAKeyInTheFileIsWarnedOfAndNotPrinted(t *testing.T) {
 	want := []string{
 		"wagent.yaml:3:12: model.api_key: a key is written in the manifest: use ${NAME} and set the variable, so that the key is not shared with the file",
 		`wagent.yaml:6:21: tools[0].config["token"]: this looks like a key, and a guest or the model can read it: whoever has the file has the key too`,
-		`wagent.yaml:7:24: tools[0].allow.write["` + cut(dir, maxShown) + `"]: the module may write in the folder of the manifest: give it a folder of its own`,
+		`wagent.yaml:7:24: tools[0].allow.write["` + dir + `"]: the module may write in the folder of the manifest: give it a folder of its own`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -76,7 +76,7 @@ func (r *reader) resolve(n ast.Node, field string) ast.Node {
 
 // value fills v from n.
 func (r *reader) value(n ast.Node, v reflect.Value, field string, ex expansion) {
-	at := positionOf(n.GetToken())
+	at, written := positionOf(n.GetToken()), n
 	if n = r.resolve(n, field); n == nil {
 		return
 	}
@@ -86,7 +86,7 @@ func (r *reader) value(n ast.Node, v reflect.Value, field string, ex expansion) 
 		return
 	}
 	defer func() { r.depth-- }()
-	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+	if m, ok := written.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		at = positionOf(m.Values[0].Key.GetToken()) // the node itself points at the first colon
 	}
 	if v.Kind() != reflect.Struct || field != "" {
@@ -207,7 +207,7 @@ func within(field, key string) string {
 }
 
 // entry is the field of a map whose keys are not names, such as folders.
-func entry(field, key string) string { return field + "[" + show(key) + "]" }
+func entry(field, key string) string { return field + "[" + strconv.Quote(cut(key, 4*maxShown)) + "]" }
 
 func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 

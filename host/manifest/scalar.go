@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // text returns the content of a string, if n is one.
@@ -90,6 +91,10 @@ func (r *reader) str(n ast.Node, v reflect.Value, field string, ex expansion) {
 
 func (r *reader) integer(n ast.Node, v reflect.Value, field string) {
 	i, ok := n.(*ast.IntegerNode)
+	if !ok && isHuge(n) {
+		r.fail(n, field, "the number is too large")
+		return
+	}
 	if !ok {
 		r.fail(n, field, "must be a whole number, found %s", kindOf(n))
 		return
@@ -104,6 +109,13 @@ func (r *reader) integer(n ast.Node, v reflect.Value, field string) {
 		return
 	}
 	v.SetInt(value)
+}
+
+// isHuge reports whether n is a number that is too large for the YAML library,
+// which then takes it for text.
+func isHuge(n ast.Node) bool {
+	s, ok := n.(*ast.StringNode)
+	return ok && s.Token.Type == token.StringType && len(s.Value) > 15 && strings.Trim(s.Value, "0123456789") == ""
 }
 
 func wholeNumber(n *ast.IntegerNode) (int64, bool) {
@@ -185,16 +197,19 @@ func (r *reader) plain(n ast.Node, field string, ex expansion) (any, bool) {
 	case *ast.BoolNode:
 		return n.Value, true
 	case *ast.IntegerNode:
-		if u, ok := n.Value.(uint64); ok {
-			return u, true
+		if value, ok := wholeNumber(n); ok {
+			return value, true
 		}
-		value, ok := wholeNumber(n)
-		return value, ok
+		return n.Value, true
 	case *ast.FloatNode:
 		if !math.IsInf(n.Value, 0) && !math.IsNaN(n.Value) {
 			return n.Value, true
 		}
 	case *ast.StringNode, *ast.LiteralNode:
+		if isHuge(n) {
+			r.fail(n, field, "the number is too large: put it in quotes if it is text")
+			return nil, false
+		}
 		var s string
 		r.str(n, reflect.ValueOf(&s).Elem(), field, ex)
 		return s, true
