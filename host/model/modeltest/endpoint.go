@@ -25,6 +25,7 @@ type Endpoint struct {
 
 	server *httptest.Server
 	gone   chan struct{}
+	once   sync.Once
 
 	mu        sync.Mutex
 	turns     []Turn
@@ -55,11 +56,13 @@ func Serve(turns ...Turn) *Endpoint {
 }
 
 // Close lets go of hanging requests and stops the server. It blocks until all
-// requests have ended.
+// requests have ended; a second call does nothing.
 func (e *Endpoint) Close() {
-	close(e.gone)
-	e.server.CloseClientConnections()
-	e.server.Close()
+	e.once.Do(func() {
+		close(e.gone)
+		e.server.CloseClientConnections()
+		e.server.Close()
+	})
 }
 
 // Exchanges returns the requests so far, in order.

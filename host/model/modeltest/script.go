@@ -83,7 +83,14 @@ func (s *Script) Generate(ctx context.Context, req *model.Request, sink func(mod
 		return nil, &model.Error{Kind: model.Stream, Message: "the stream broke off", Retryable: true, Partial: part}
 	}
 	send(sink, &msg)
-	return &model.Reply{Message: msg, Usage: turn.usage(), Finish: turn.finish()}, nil
+	usage := turn.usage()
+	if turn.NoUsage {
+		usage = model.Usage{
+			PromptTokens: model.EstimateTokens(req), CompletionTokens: model.EstimateMessage(&msg), Estimated: true,
+		}
+		usage.TotalTokens = usage.PromptTokens + usage.CompletionTokens
+	}
+	return &model.Reply{Message: msg, Usage: usage, Finish: turn.finish()}, nil
 }
 
 func (s *Script) take(req *model.Request) (Turn, error) {

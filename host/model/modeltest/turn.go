@@ -22,7 +22,7 @@ type Turn struct {
 	// Message is the answer; an empty role means assistant.
 	Message model.Message
 	// Usage is reported as it is. The zero value means 10 tokens in and 5 out;
-	// set NoUsage to report none.
+	// set NoUsage to report none, which leaves it to be estimated.
 	Usage   model.Usage
 	NoUsage bool
 	// Finish, when empty, is tool_calls for a message with calls, else stop.

@@ -127,10 +127,13 @@ func (p *callPiece) readFunction(fn object) {
 // keepUnknown keeps a member to be sent back; lists that come in pieces are put
 // together.
 func keepUnknown(into object, key string, value json.RawMessage) {
-	if !present(value) || string(value) == "[]" || string(value) == "{}" {
+	value = bytes.TrimSpace(value)
+	if !present(value) || string(value) == "{}" {
 		return
 	}
-	value = bytes.TrimSpace(value)
+	if len(readList(value)) == 0 && value[0] == '[' {
+		return
+	}
 	if before := into[key]; len(before) > 0 && before[0] == '[' && value[0] == '[' {
 		into[key] = append(append(before[:len(before)-1], ','), value[1:]...)
 		return
