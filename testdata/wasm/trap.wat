@@ -4,7 +4,7 @@
   (memory (export "memory") 2)
   (data (i32.const 64) "{\"tools\":[{\"name\":\"trap\",\"description\":\"Says why on standard error and breaks off.\"}]}")
   (data (i32.const 1024) "{\"v\":1,\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}")
-  (data (i32.const 2048) "\10\08\00\00\18\00\00\00panic: out of \1b[31mcheese\n")
+  (data (i32.const 2048) "\08\08\00\00\1a\00\00\00panic: out of \1b[31mcheese\n")
   (func (export "wagent_abi") (result i32) (i32.const 1))
   (func (export "wagent_alloc") (param i32) (result i32) (i32.const 4096))
   (func (export "wagent_describe") (result i64) (i64.const 274877907030)) ;; 64 << 32 | length

@@ -94,8 +94,9 @@ func (e *cacheEntry) discard(why error) {
 	e.log.Warn("compiled code could not be kept or used", "module", e.name, "error", errors.Join(why, err))
 }
 
-// sealName is the file that lists the digests of the others. It is written
-// last, so files that it does not list come from a run that broke off.
+// sealName is the file that lists the digests of the others, after a line with
+// that of the list itself. It is written last, so files that it does not list
+// come from a run that broke off.
 const sealName = "sealed"
 
 // abandoned is the age at which a temporary file belongs to no running process.
@@ -165,7 +166,7 @@ func (e *cacheEntry) seal() error {
 	if !fresh {
 		return nil
 	}
-	return writeFile(filepath.Join(e.dir, sealName), b.String())
+	return writeFile(filepath.Join(e.dir, sealName), textDigest(b.String())+"\n"+b.String())
 }
 
 // readSeal returns name and digest of every sealed file.
@@ -176,11 +177,15 @@ func (e *cacheEntry) readSeal() (map[string]string, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	own, list, _ := strings.Cut(string(data), "\n")
+	if own != textDigest(list) {
+		return nil, errors.New("the list of digests is damaged")
+	}
 	sealed := make(map[string]string)
-	for line := range strings.Lines(string(data)) {
-		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !ok || len(sum) != 2*sha256.Size || !filepath.IsLocal(name) {
-			return nil, errors.New("the list of digests is damaged")
+	for line := range strings.Lines(list) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !filepath.IsLocal(name) {
+			return nil, errors.New("the list of digests names a file outside")
 		}
 		sealed[name] = sum
 	}
@@ -229,8 +234,12 @@ func fileDigest(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	return textDigest(string(data)), nil
+}
+
+func textDigest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }
 
 // writeFile replaces a file at once or not at all.

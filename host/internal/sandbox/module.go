@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,8 +130,11 @@ func (m *Module) request(g *guest, c Call) (*request, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if !json.Valid(args) {
+	switch {
+	case !json.Valid(args):
 		return nil, fault(FaultInvalidArgs, "the arguments are not valid JSON")
+	case strings.ContainsRune(c.Tool, 0):
+		return nil, fault(FaultInvalidArgs, "the tool's name is not valid")
 	}
 	req := &request{Request: abi.Request{
 		V: abi.Version, ID: c.ID, Tool: c.Tool, Arguments: args, Config: m.src.Config,

@@ -105,6 +105,9 @@ func checkResult(r *abi.Result) error {
 			return fault(FaultInvalidResult, "the tool's structuredContent is not an object")
 		}
 	}
+	if r.Content == nil {
+		r.Content = []abi.Content{}
+	}
 	for i := range r.Content {
 		if err := checkContent(&r.Content[i]); err != nil {
 			return err

@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+// overrun is how much later than its limit a call may end: this machine is
+// shared, and the guest's code is stopped at its next loop only.
+const overrun = 2 * time.Second
+
+// hostile is one attack, how it ends, and what the message has to hold.
+type hostile struct {
+	module string
+	tool   string
+	change func(*Source)
+	fault  Fault
+	says   string
+}
+
+func attacks() []hostile {
+	short := within(300 * time.Millisecond)
+	small := func(s *Source) { s.Policy.Limits.Memory = policy.MiB }
+	plain := func(export string) func(*Source) {
+		return func(s *Source) {
+			plainTool(export)(s)
+			s.Policy.Limits.Timeout = 2 * time.Second
+			s.Policy.Limits.Memory = 4 * policy.MiB
+		}
+	}
+	return []hostile{
+		{"loop", "", short, FaultTimeout, "300ms"},
+		{"startloop", "", short, FaultTimeout, "in time"},
+		{"initloop", "", short, FaultTimeout, "in time"},
+		{"memgrow", "", small, FaultMemory, "1048576"},
+		{"growback", "", small, "", "done"},
+		{"recurse", "", within(20 * time.Second), FaultStack, "deep"},
+		{"trap", "", nil, FaultTrap, `(unreachable): panic: out of \u{1b}[31mcheese`},
+		{"hostflood", "", nil, FaultHostCalls, "100000"},
+		{"logflood", "", nil, "", "done"},
+		{"badpointers", "", func(s *Source) { s.Inspect = true }, "", "done"},
+		{"sockets", "", nil, "", "done"},
+		{"needhttp", "", func(s *Source) { s.Inspect = true }, "", "done"},
+		{"needkv", "", func(s *Source) { s.Inspect = true }, "", "done"},
+		{"version2", "", nil, FaultInvalidResult, "version 2"},
+		{"noalloc", "", nil, FaultInvalidArgs, "does not take"},
+		{"badalloc", "", nil, FaultInvalidResult, "outside of its memory"},
+		{"outflood", "", nil, FaultOutput, "1048576"},
+		{"sleep", "", short, FaultTimeout, "in time"},
+		{"extism-start", "", short, FaultTimeout, "in time"},
+		{"extism-plain", "", plain("loops"), FaultTimeout, "2s"},
+		{"extism-plain", "", plain("traps"), FaultTrap, "unreachable"},
+		{"extism-plain", "", plain("grows"), FaultMemory, "4194304"},
+		{"extism-plain", "", plain("fetches"), FaultDenied, "not supported yet"},
+		{"extism-plain", "", plain("exits"), FaultExited, "code 0"},
+		{"extism-plain", "", plain("fails_quietly"), FaultInvalidResult, "code 1"},
+	}
+}
+
+func TestEveryAttackEndsWithItsKindAndTheNextCallWorks(t *testing.T) {
+	e := newEngine(t)
+	good := load(t, e, source(t, "done"))
+	for _, a := range attacks() {
+		t.Run(a.module+strings.TrimPrefix(fmt.Sprint(a.fault), "_"), func(t *testing.T) {
+			src := source(t, a.module)
+			if a.change != nil {
+				a.change(&src)
+			}
+			m := load(t, e, src)
+			for range 2 {
+				start := time.Now()
+				out := m.Call(t.Context(), Call{ID: "0", Tool: a.tool})
+				if took := time.Since(start); took > src.Policy.Limits.Timeout+overrun {
+					t.Errorf("took %v of %v", took, src.Policy.Limits.Timeout)
+				}
+				if out.Fault != a.fault || !strings.Contains(said(out), a.says) {
+					t.Errorf("got %q %q (%s), want %q %q", out.Fault, said(out), out.Detail, a.fault, a.says)
+				}
+				checkShown(t, out)
+			}
+			if out := good.Call(t.Context(), Call{}); said(out) != "done" {
+				t.Errorf("the next call: %s %s", out.Fault, out.Detail)
+			}
+		})
+	}
+}
+
+// checkShown checks what holds for every outcome.
+func checkShown(t *testing.T, out Outcome) {
+	t.Helper()
+	text := said(out)
+	switch {
+	case out.Fault == "":
+		return
+	case len(out.Result.Content) != 1 || !out.Result.IsError || out.Detail == "" || out.Receipt.Module == "":
+		t.Errorf("not complete: %+v", out)
+	case len(text) > maxMessage || strings.ContainsAny(text, "\n\r\x1b\x00"):
+		t.Errorf("not one clean line: %q", text)
+	case strings.ContainsAny(out.Detail, "\x1b\x00"):
+		t.Errorf("raw control characters: %q", out.Detail)
+	}
+}
+
+func TestAnswersAreCheckedBeforeTheyAreCopied(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "packed"))
+	for _, tc := range []struct {
+		ptr, n uint32
+		fault  Fault
+	}{
+		{1024, 43, ""},
+		{0, 0, FaultInvalidResult},
+		{1024, 0, FaultInvalidResult},
+		{1024, 44, ""}, // with a NUL behind it this is no JSON: taken as text
+		{131072, 1, FaultInvalidResult},
+		{131071, 2, FaultInvalidResult},
+		{0xffffffff, 1, FaultInvalidResult},
+		{0xffffffff, 0xffff, FaultInvalidResult},
+		{0, 131073, FaultInvalidResult},
+		{0, 1 << 20, FaultInvalidResult},
+		{0, 1<<20 + 1, FaultOutput},
+		{1024, 0xffffffff, FaultOutput},
+		{0xffffffff, 0xffffffff, FaultOutput},
+		{0x80000000, 0x80000000, FaultOutput},
+		{0, 131072, ""}, // all of its memory
+	} {
+		out := m.Call(t.Context(), Call{ID: fmt.Sprintf("%08x%08x", tc.ptr, tc.n)})
+		if out.Fault != tc.fault {
+			t.Errorf("%#x+%#x: got %q %s, want %q", tc.ptr, tc.n, out.Fault, out.Detail, tc.fault)
+		}
+		checkShown(t, out)
+	}
+	if _, err := m.Describe(t.Context()); err == nil {
+		t.Error("a description at -1 was taken")
+	}
+}
+
+func TestExitIsNeverSuccess(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "exit"))
+	for _, code := range []string{"0", "1", "9"} {
+		out := m.Call(t.Context(), Call{ID: code})
+		if want := "with code " + code; out.Fault != FaultExited || !strings.Contains(said(out), want) {
+			t.Errorf("got %q %q, want %q", out.Fault, said(out), want)
+		}
+	}
+}
+
+func TestDescribeHasTwoSecondsWhateverTheLimit(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "initloop"), within(time.Hour))
+	start := time.Now()
+	_, err := m.Describe(t.Context())
+	if took := time.Since(start); took > describeTime+overrun {
+		t.Errorf("took %v", took)
+	}
+	if f, ok := err.(*FaultError); !ok || f.Fault != FaultTimeout {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLogsAreCutAndTheCallGoesOn(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "logflood"))
+	lines, bytes := 0, 0
+	out := m.Call(t.Context(), Call{Log: func(_ abiLevel, line string) { lines++; bytes += len(line) }})
+	limit := policy.Default().Limits.Logs
+	if said(out) != "done" || !out.Receipt.LogsCut || out.Receipt.LogBytes != limit {
+		t.Errorf("%s %s %+v", out.Fault, out.Detail, out.Receipt)
+	}
+	if lines > 100 || int64(bytes) > limit+100 {
+		t.Errorf("%d lines with %d bytes came through", lines, bytes)
+	}
+}
+
+func TestMemoryThatIsRefusedIsNotCounted(t *testing.T) {
+	src := source(t, "memgrow")
+	src.Policy.Limits.Memory = 10 * pageSize
+	out := load(t, newEngine(t), src).Call(t.Context(), Call{})
+	if out.Receipt.PeakMemory != 10*pageSize {
+		t.Errorf("peak is %d", out.Receipt.PeakMemory)
+	}
+}

@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/wagent-dev/wagent/host/internal/testkit"
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
+	core := testkit.Wasm(t, "done")
+	component := append([]byte("\x00asm\x0d\x00\x01\x00"), core[8:]...)
+	e := newEngine(t)
+	for _, tc := range []struct {
+		name   string
+		wasm   []byte // instead of the module of that name
+		change func(*Source)
+		kind   LoadKind
+		says   string
+	}{
+		{name: "empty", wasm: []byte{}, kind: LoadNotWasm, says: "not a WebAssembly module"},
+		{name: "text", wasm: []byte("(module (func))"), kind: LoadNotWasm},
+		{name: "component", wasm: component, kind: LoadComponent, says: "buildmode=c-shared"},
+		{name: "version", wasm: []byte("\x00asm\x02\x00\x00\x00"), kind: LoadMalformed},
+		{name: "cut", wasm: core[:len(core)-1], kind: LoadMalformed},
+		{name: "huge", wasm: make([]byte, maxModule+1), kind: LoadTooLarge},
+		{name: "nothing", kind: LoadExport, says: "nothing in it can be called"},
+		{name: "nocall", kind: LoadExport, says: "wagent_call (i32, i32) -> i64"},
+		{name: "wrongcall", kind: LoadExport, says: "wagent_call as func (i32) -> i64"},
+		{name: "badimport", kind: LoadImport, says: `"system" (i32) -> i32 from "env"`},
+		{name: "wrongimport", kind: LoadImport, says: `here it is (i32, i32, i32)`},
+		{name: "needhttp", kind: LoadGrant, says: "allow: {http: [{host: HOST, methods: [GET]}]}"},
+		{name: "needkv", kind: LoadGrant, says: "not supported yet"},
+		{name: "bigmin", kind: LoadMemory, says: "4096MiB"},
+		{name: "bigtable", kind: LoadMemory, says: "67108864 entries"},
+		{name: "done", change: func(s *Source) { s.Policy.Limits.Memory = 0 }, kind: LoadMemory},
+		{name: "done", change: func(s *Source) { s.ABI = "wit" }, kind: LoadUnsupported},
+		{name: "cat", change: func(s *Source) { s.ABI = Wagent }, kind: LoadExport, says: "a command (it exports _start)"},
+		{name: "initloop", change: func(s *Source) { s.ABI = WASI }, kind: LoadExport, says: "a reactor"},
+		{name: "cat", change: func(s *Source) { s.ABI = Extism }, kind: LoadExport, says: "where a reactor was meant"},
+		{name: "extism-plain", kind: LoadExport, says: "does not export describe"},
+		{name: "extism-plain", change: func(s *Source) { s.Export = "echo" }, kind: LoadUnsupported, says: "name, description and parameters"},
+		{name: "extism-plain", change: plainTool("nosuch"), kind: LoadExport, says: "nosuch"},
+		{name: "extism-v1", change: allowHTTP("example.com"), kind: LoadUnsupported, says: "not supported yet"},
+		{name: "extism-v1", change: func(s *Source) { s.Policy.Grants.Read = []policy.Mount{{Host: "/", Guest: "/"}} }, kind: LoadUnsupported},
+		{name: "extism-v1", change: func(s *Source) { s.Policy.Limits.Memory = policy.MiB }, kind: LoadMemory, says: "2MiB"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := Source{Name: tc.name + ".wasm", Wasm: tc.wasm, Policy: policy.Default()}
+			if tc.wasm == nil {
+				src.Wasm = testkit.Wasm(t, tc.name)
+			}
+			if tc.change != nil {
+				tc.change(&src)
+			}
+			_, err := e.Load(t.Context(), src)
+			var got *LoadError
+			if !errors.As(err, &got) {
+				t.Fatalf("got %v", err)
+			}
+			if got.Kind != tc.kind || !strings.Contains(err.Error(), tc.says) || !strings.HasPrefix(err.Error(), src.Name+": ") {
+				t.Errorf("got %s %q, want %s %q", got.Kind, err, tc.kind, tc.says)
+			}
+		})
+	}
+}
+
+func TestABIIsDecidedAndTheReasonSaid(t *testing.T) {
+	e := newEngine(t)
+	for name, want := range map[string][2]string{
+		"done":      {"wagent", "it exports wagent_abi"},
+		"cat":       {"wasi", "it exports _start"},
+		"extism-v1": {"extism", "it imports extism:host/env"},
+	} {
+		info := load(t, e, source(t, name)).Info()
+		if diff := cmp.Diff(want, [2]string{string(info.ABI), info.Why}); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestInfoShowsWhatAModuleWantsAndOffers(t *testing.T) {
+	wasm := testkit.Wasm(t, "logflood")
+	sum := sha256.Sum256(wasm)
+	got := load(t, newEngine(t), source(t, "logflood")).Info()
+	want := Info{
+		Digest: "sha256:" + hex.EncodeToString(sum[:]), ABI: Wagent, Why: "it exports wagent_abi", Bytes: int64(len(wasm)),
+		Imports: []Import{{"wagent", "log", "(i32, i32, i32)"}},
+		Exports: []Export{
+			{"memory", "memory", ""},
+			{"wagent_abi", "func", "() -> i32"},
+			{"wagent_alloc", "func", "(i32) -> i32"},
+			{"wagent_call", "func", "(i32, i32) -> i64"},
+			{"wagent_describe", "func", "() -> i64"},
+		},
+		Memory: MemoryInfo{Min: 2 * pageSize},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInspectLoadsWhatHasNoGrant(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "needhttp"), func(s *Source) { s.Inspect = true })
+	d, err := m.Describe(t.Context())
+	if err != nil || d.Tools[0].Name != "needhttp" {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
+func TestDeclaredToolIsReturnedWithoutRunningAnything(t *testing.T) {
+	tool := &abi.Tool{Name: "mine"}
+	m := load(t, newEngine(t), source(t, "startloop"), func(s *Source) { s.Tool = tool })
+	d, err := m.Describe(t.Context())
+	if diff := cmp.Diff(abi.Description{Tools: []abi.Tool{*tool}}, d); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestModuleCutAtEveryByteNeverPanics(t *testing.T) {
+	e := newEngine(t)
+	whole := testkit.Wasm(t, "logflood")
+	loaded := 0
+	for n := range whole {
+		m, err := e.Load(t.Context(), Source{Name: "cut", Wasm: whole[:n], Policy: policy.Default()})
+		if err != nil {
+			continue
+		}
+		loaded++
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Without its data section, and only so, what is left is a module.
+	if loaded > 1 {
+		t.Errorf("%d pieces load", loaded)
+	}
+}
+
+func FuzzLoadNeverPanics(f *testing.F) {
+	for _, name := range []string{"done", "extism-v1", "cat", "bigtable", "startloop"} {
+		f.Add(testkit.Wasm(f, name))
+	}
+	e, err := New(Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		p := policy.Default()
+		p.Limits.Memory = 4 * policy.MiB
+		m, err := e.Load(t.Context(), Source{Name: "fuzz", Wasm: wasm, Policy: p, Inspect: true})
+		if err != nil {
+			return
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzReadSizesNeverPanics(f *testing.F) {
+	f.Add(testkit.Wasm(f, "bigtable"))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		if len(b) >= 8 {
+			readSizes(b)
+		}
+	})
+}
+
+func TestFixturesMatchTheirDigests(t *testing.T) {
+	dir := filepath.Join(testkit.Root(t), "testdata", "wasm")
+	list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := bufio.NewScanner(bytes.NewReader(list)); s.Scan(); files = files[1:] {
+		want, name, _ := strings.Cut(s.Text(), "  ")
+		wasm, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(wasm); hex.EncodeToString(sum[:]) != want {
+			t.Errorf("%s is not what SHA256SUMS says", name)
+		}
+	}
+	if len(files) != 0 {
+		t.Errorf("not listed: %v", files)
+	}
+}
