@@ -124,10 +124,10 @@ func (o *origin) file() string {
 	return o.path
 }
 
-// At returns where a field, as in tools[0].module, is written: "file:line:column".
-// Without a place in a file it is the field itself.
+// At returns where a field, as in tools[0].module, is written, or else what it
+// is in: "file:line:column". For a manifest made in Go it is the field itself.
 func (m *Manifest) At(field string) string {
-	p := m.origin.at(field)
+	p := m.origin.near(field)
 	if p.line == 0 {
 		return field
 	}

@@ -102,6 +102,12 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if got := m.At("tools[0].limits.memory"); got != m.Path+":43:15" {
 		t.Errorf("At: %s", got)
 	}
+	if got := m.At("tools[0].limits.nothing"); got != m.Path+":43:7" {
+		t.Errorf("At: %s", got)
+	}
+	if got := (&Manifest{}).At("tools[0].limits"); got != "tools[0].limits" {
+		t.Errorf("At: %s", got)
+	}
 	if got := m.Tools[0].Pos(); got != m.Path+":28:5" {
 		t.Errorf("Pos: %s", got)
 	}
