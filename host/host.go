@@ -19,52 +19,228 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/sandbox"
 	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/host/run"
+	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
 // Host is an agent that is ready to run. It may be used by many goroutines at
 // once, and belongs to whoever opened it, who closes it.
-type Host struct{}
+type Host struct {
+	manifest *manifest.Manifest
+	store    run.Store
+	ceiling  *policy.Policy
+	now      func() time.Time
+	log      *slog.Logger
+	models   models
+
+	engine *sandbox.Engine
+	box    toolbox
+	order  []*binding
+
+	mu     sync.Mutex
+	closed bool
+	users  map[*int]context.CancelFunc // runs and calls under way
+	idle   sync.WaitGroup
+}
+
+// ErrClosed says that the host was closed.
+var ErrClosed = errors.New("the host is closed")
 
 // Open reads the manifest at path and compiles its modules. A fault of the
-// manifest or of a module is an error that says where it is.
+// manifest or of a module is a [*manifest.Error], or several joined.
 func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
-	return nil, errors.New("being written")
+	getenv := os.LookupEnv
+	if opts != nil && opts.Getenv != nil {
+		getenv = opts.Getenv
+	}
+	m, err := manifest.Load(path, getenv)
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, m, opts)
 }
 
-// New makes a host of a manifest.
+// New makes a host of a manifest, which must not be changed any more. It blocks
+// while the modules are compiled.
 func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error) {
-	return nil, errors.New("being written")
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	h := newHost(m, opts)
+	var err error
+	cache := ""
+	if opts != nil {
+		cache = opts.CacheDir
+	}
+	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: cache, Logger: h.log}); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(h.load(ctx), h.checkExits()); err != nil {
+		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
+	}
+	return h, nil
 }
 
-// Close stops what still runs and frees the modules.
-func (h *Host) Close(ctx context.Context) error { return nil }
+func newHost(m *manifest.Manifest, opts *Options) *Host {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Store == nil {
+		o.Store = new(run.Memory)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m = m.WithDefaults()
+	return &Host{
+		manifest: m, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger,
+		models: models{manifest: m, given: o.Model, log: o.Logger},
+		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
+	}
+}
+
+// Close stops what still runs, waits for it until ctx ends, and frees the
+// modules. It must not be called from inside a loop over [Host.Run].
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	first := !h.closed
+	h.closed = true
+	for _, cancel := range h.users {
+		cancel()
+	}
+	h.mu.Unlock()
+	if !first {
+		return nil
+	}
+	if err := h.wait(ctx); err != nil {
+		return err
+	}
+	return errors.Join(h.models.close(), h.engine.Close(ctx))
+}
+
+// wait blocks until nothing runs any more or ctx ends.
+func (h *Host) wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { h.idle.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("closing: runs have not ended: %w", ctx.Err())
+	}
+}
+
+// enter registers a user of the modules: its context ends when the host is
+// closed, and Close waits until leave is called.
+func (h *Host) enter(ctx context.Context) (_ context.Context, leave func(), _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, nil, ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	key := new(int)
+	h.users[key] = cancel
+	h.idle.Add(1)
+	return ctx, func() {
+		cancel()
+		h.mu.Lock()
+		delete(h.users, key)
+		h.mu.Unlock()
+		h.idle.Done()
+	}, nil
+}
 
 // Run runs the agent and yields what happens. The last item is an event with
-// body run.Finished or run.Failed, or, when the run could not be begun or its
-// store failed, an error. Breaking out of the loop stops the run.
+// body [run.Finished] or [run.Failed], or, when the run could not be begun or
+// its store failed, an error. Breaking out of the loop stops what runs and
+// leaves the run unended in the store.
 func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
-	return func(func(run.Event, error) bool) {}
+	return func(yield func(run.Event, error) bool) {
+		ctx, leave, err := h.enter(ctx)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		defer leave()
+		a, prompted, err := h.prepare(&in)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		a.Run(ctx, in.ID, prompted)(yield)
+	}
 }
 
-// Ask runs the agent on one prompt and returns how it ended.
+// Ask runs the agent on one prompt and returns how it ended. A run that failed
+// is an error; its result is in the error's [*RunError].
 func (h *Host) Ask(ctx context.Context, prompt string) (run.Finished, error) {
-	return run.Finished{}, errors.New("being written")
+	for ev, err := range h.Run(ctx, Text(prompt)) {
+		if err != nil {
+			return run.Finished{}, err
+		}
+		switch b := ev.Body.(type) {
+		case run.Finished:
+			return b, nil
+		case run.Failed:
+			return run.Finished{}, &RunError{Failure: b.Err, Result: b.Result}
+		}
+	}
+	return run.Finished{}, errors.New("the run ended without an event")
 }
+
+// RunError is a run that failed.
+type RunError struct {
+	Failure run.Failure
+	Result  *run.Result // what the run had come to
+}
+
+// Error says why the run failed.
+func (e *RunError) Error() string { return e.Failure.Kind + ": " + e.Failure.Message }
 
 // Tools returns the tools that the model sees, in the order of the manifest.
-func (h *Host) Tools() []ToolInfo { return nil }
-
-// Call calls one tool once, without a model. The error is for calls that could
-// not be made at all; a tool that failed is an Outcome.
-func (h *Host) Call(ctx context.Context, tool string, args json.RawMessage) (Outcome, error) {
-	return Outcome{}, errors.New("being written")
+func (h *Host) Tools() []ToolInfo {
+	infos := make([]ToolInfo, len(h.order))
+	for i, b := range h.order {
+		infos[i] = b.info
+	}
+	return infos
 }
 
-// Inspect looks at a module. It runs nothing of it but describe, with no grants.
-func Inspect(ctx context.Context, wasm []byte) (ModuleInfo, error) {
-	return ModuleInfo{}, errors.New("being written")
+// Call calls one tool once, without a model, and blocks until it has ended. The
+// error is for calls that could not be made at all; a tool that failed, or
+// arguments that do not fit its schema, are an Outcome.
+func (h *Host) Call(ctx context.Context, tool string, args json.RawMessage) (Outcome, error) {
+	ctx, leave, err := h.enter(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer leave()
+	b := h.box[tool]
+	if b == nil {
+		return Outcome{}, h.unknown(tool)
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if err := b.schema.Check(args); err != nil {
+		return Outcome{Kind: run.KindInvalidArgs, Result: abi.Result{
+			IsError: true, Content: []abi.Content{{Type: "text", Text: "The arguments do not fit the tool's schema: " + err.Error()}},
+		}}, nil
+	}
+	return b.call(ctx, args), nil
 }

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox"
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// Inspect looks at a module. It runs nothing of it but describe, with no grants
+// and for two seconds at most; a describe that fails is told in DescribeErr, and
+// a module that declares no tools has none. The error is for what cannot be
+// loaded at all.
+func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
+	engine, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return ModuleInfo{}, err
+	}
+	end := context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, engine.Close(end)) }()
+	mod, err := engine.Load(ctx, sandbox.Source{Name: "module.wasm", Wasm: wasm, Policy: policy.Default(), Inspect: true})
+	if err != nil {
+		return ModuleInfo{}, err
+	}
+	defer func() { err = errors.Join(err, mod.Close(end)) }()
+	info := moduleInfo(mod.Info())
+	desc, derr := mod.Describe(ctx)
+	if derr != nil {
+		info.DescribeErr = derr.Error()
+	}
+	info.Tools = desc.Tools
+	if info.Tools == nil {
+		info.Tools = []abi.Tool{}
+	}
+	return info, nil
+}
+
+func moduleInfo(i sandbox.Info) ModuleInfo {
+	m := ModuleInfo{
+		Digest: i.Digest, Bytes: i.Bytes, ABI: string(i.ABI), Why: i.Why,
+		MemoryMin: i.Memory.Min, MemoryMax: i.Memory.Max,
+		Imports: []ModuleImport{}, Exports: []ModuleExport{},
+	}
+	for _, im := range i.Imports {
+		m.Imports = append(m.Imports, ModuleImport(im))
+	}
+	for _, ex := range i.Exports {
+		m.Exports = append(m.Exports, ModuleExport(ex))
+	}
+	return m
+}

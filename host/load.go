@@ -1,0 +1,207 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox"
+	"github.com/wagent-dev/wagent/host/internal/schema"
+	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// maxModule is the most bytes that a module may have.
+const maxModule = 64 << 20
+
+// maxCompiling bounds the modules that are compiled at once.
+const maxCompiling = 4
+
+// load compiles the modules of the manifest and binds their tools, in its order.
+// All faults are reported, not only the first.
+func (h *Host) load(ctx context.Context) error {
+	m := h.manifest
+	entries := make([][]*binding, len(m.Tools))
+	faults := make([]error, len(m.Tools))
+	var g errgroup.Group
+	g.SetLimit(maxCompiling)
+	for i := range m.Tools {
+		g.Go(func() error {
+			entries[i], faults[i] = h.bind(ctx, &m.Tools[i])
+			if faults[i] != nil {
+				faults[i] = m.Tools[i].Fault(faults[i])
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the faults are in their places
+	for i, bs := range entries {
+		for _, b := range bs {
+			if h.box[b.info.Name] != nil {
+				faults[i] = errors.Join(faults[i], m.Tools[i].Fault(fmt.Errorf(
+					"tool %q is already the name of a tool of %s: use rename", b.info.Name, h.box[b.info.Name].info.Source)))
+				continue
+			}
+			h.box[b.info.Name] = b
+			h.order = append(h.order, b)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// bind loads one module and returns the tools of it that the model may see. The
+// module belongs to the engine, also when there is an error.
+func (h *Host) bind(ctx context.Context, t *manifest.Tool) ([]*binding, error) {
+	src, err := h.source(t)
+	if err != nil {
+		return nil, err
+	}
+	mod, err := h.engine.Load(ctx, *src)
+	if err != nil {
+		return nil, err
+	}
+	desc, err := mod.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.choose(t, src, mod, desc.Tools)
+}
+
+// source reads a module and says on which terms it runs.
+func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
+	wasm, err := readModule(t.Module)
+	if err != nil {
+		return nil, err
+	}
+	if t.SHA256 != "" {
+		if sum := sha256.Sum256(wasm); !strings.EqualFold(hex.EncodeToString(sum[:]), strings.TrimPrefix(t.SHA256, "sha256:")) {
+			return nil, fmt.Errorf("module %s is sha256:%x, and the manifest wants sha256:%s", filepath.Base(t.Module), sum, t.SHA256)
+		}
+	}
+	pol, err := t.Policy()
+	if err != nil {
+		return nil, err
+	}
+	if h.ceiling != nil {
+		pol = pol.Narrow(*h.ceiling)
+	}
+	src := &sandbox.Source{
+		Name: filepath.Base(t.Module), Wasm: wasm, ABI: sandbox.ABI(t.ABI),
+		Export: t.Export, Text: t.Input == "text", Policy: pol,
+	}
+	if len(t.Config) > 0 {
+		if src.Config, err = json.Marshal(t.Config); err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+	}
+	if t.Name != "" {
+		src.Tool = &abi.Tool{Name: t.Name, Description: t.Description, InputSchema: t.ParametersJSON()}
+	}
+	return src, nil
+}
+
+func readModule(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	wasm, err := io.ReadAll(io.LimitReader(f, maxModule+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(wasm) > maxModule:
+		return nil, fmt.Errorf("module %s is larger than %d MiB", filepath.Base(path), maxModule>>20)
+	}
+	return wasm, nil
+}
+
+// choose picks, renames and describes the tools of a module as its entry says.
+func (h *Host) choose(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tools []abi.Tool) ([]*binding, error) {
+	if len(tools) == 0 {
+		return nil, errors.New("the module declares no tools: give the entry a name, and parameters if it takes any")
+	}
+	if err := known(t, tools); err != nil {
+		return nil, err
+	}
+	var out []*binding
+	for _, tool := range tools {
+		if len(t.Tools) > 0 && !slices.Contains(t.Tools, tool.Name) {
+			continue
+		}
+		b, err := newBinding(t, src, mod, tool)
+		if err != nil {
+			return nil, fmt.Errorf("tool %q: %w", tool.Name, err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// known checks that the names which the entry uses are tools of the module.
+func known(t *manifest.Tool, tools []abi.Tool) error {
+	names := make([]string, len(tools))
+	for i, tool := range tools {
+		if !toolName.MatchString(tool.Name) {
+			return fmt.Errorf("the module declares a tool with the name %.64q, which is not a tool's name", tool.Name)
+		}
+		if slices.Contains(names[:i], tool.Name) {
+			return fmt.Errorf("the module declares tool %q twice", tool.Name)
+		}
+		names[i] = tool.Name
+	}
+	var missing []string
+	for _, n := range t.Tools {
+		if !slices.Contains(names, n) {
+			missing = append(missing, n)
+		}
+	}
+	for n := range t.Rename {
+		if !slices.Contains(names, n) {
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("the module has no tool named %s; it has: %s", strings.Join(missing, ", "), strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// toolName is what a module may call its tools: MCP's characters. Where a
+// provider takes fewer, the name is mapped on the wire.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./:-]{0,127}$`)
+
+func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool abi.Tool) (*binding, error) {
+	b := &binding{module: mod, returnDirect: t.ReturnDirect, info: ToolInfo{
+		Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema,
+		Source: t.Module, Digest: mod.Info().Digest, ModuleTool: tool.Name, ABI: string(mod.Info().ABI),
+		Annotations: tool.Annotations, Policy: src.Policy,
+	}}
+	if tool.Meta != nil {
+		b.info.Requests = tool.Meta.Requests
+	}
+	if n := t.Rename[tool.Name]; n != "" {
+		b.info.Name = n
+	}
+	if t.Description != "" {
+		b.info.Description = t.Description
+	}
+	if p := t.ParametersJSON(); p != nil {
+		b.info.Parameters = p
+	}
+	var err error
+	b.schema, err = schema.Compile(b.info.Parameters)
+	return b, err
+}

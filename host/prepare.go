@@ -1,0 +1,135 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/internal/planner"
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// prepare makes the loop of a run and its first event. It sets in.ID where there
+// is none.
+func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
+	if in.ID == "" {
+		in.ID = run.NewID()
+	}
+	msgs, err := h.messages(in.Messages)
+	if err != nil {
+		return nil, run.Prompted{}, err
+	}
+	tools, err := h.inForce(in.Tools)
+	if err != nil {
+		return nil, run.Prompted{}, err
+	}
+	mod, err := h.models.forRun()
+	if err != nil {
+		return nil, run.Prompted{}, err
+	}
+	a := h.loop(in.Budget)
+	a.Model = mod
+	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Messages: msgs, Tools: []string{}}
+	for _, b := range tools {
+		a.Tools = append(a.Tools, b.loopTool())
+		p.Tools = append(p.Tools, b.info.Name)
+	}
+	return a, p, nil
+}
+
+// loop returns the loop that the manifest asks for, without model and tools.
+func (h *Host) loop(b Budget) *agent.Agent {
+	m := h.manifest
+	a := &agent.Agent{
+		Planner: planner.Tools{}, Box: h.box, Store: h.store,
+		MaxSteps: *m.Agent.MaxSteps, MaxDuration: time.Duration(m.Agent.MaxDuration),
+		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
+		FailOnError: m.Agent.OnToolError == "fail", Now: h.now, Logger: h.log,
+	}
+	if b.MaxSteps != nil {
+		a.MaxSteps = *b.MaxSteps
+	}
+	if b.MaxDuration > 0 {
+		a.MaxDuration = b.MaxDuration
+	}
+	return a
+}
+
+// messages returns what the model is given at first: the system prompt, then
+// what the caller says, repaired where a provider would refuse it.
+func (h *Host) messages(given []model.Message) ([]model.Message, error) {
+	var msgs []model.Message
+	if p := h.manifest.Agent.SystemPrompt; p != "" {
+		msgs = append(msgs, model.Text(model.System, p))
+	}
+	msgs = append(msgs, given...)
+	if !slices.ContainsFunc(msgs, func(m model.Message) bool { return m.Role == model.User || m.Role == model.System }) {
+		return nil, errors.New("nothing to answer: a run needs a user message or a system prompt (agent.system_prompt)")
+	}
+	for i := range msgs {
+		switch msgs[i].Role {
+		case model.System, model.User, model.Assistant, model.Tool:
+		default:
+			return nil, fmt.Errorf("message %d has no role that there is: %q", i+1, msgs[i].Role)
+		}
+	}
+	return agent.Repair(msgs), nil
+}
+
+// inForce returns the tools of a run: all for nil, else those named, in the
+// order of the manifest.
+func (h *Host) inForce(names []string) ([]*binding, error) {
+	if names == nil {
+		return h.order, nil
+	}
+	for _, n := range names {
+		if h.box[n] == nil {
+			return nil, h.unknown(n)
+		}
+	}
+	var out []*binding
+	for _, b := range h.order {
+		if slices.Contains(names, b.info.Name) {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+// unknown says that there is no tool of this name, and which there are.
+func (h *Host) unknown(name string) error {
+	names := make([]string, len(h.order))
+	for i, b := range h.order {
+		names[i] = b.info.Name
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("there is no tool %s: the manifest has none", strconv.Quote(name))
+	}
+	return fmt.Errorf("there is no tool %s; the tools are: %s", strconv.Quote(name), strings.Join(names, ", "))
+}
+
+// checkExits checks that every exit condition can be met.
+func (h *Host) checkExits() error {
+	var errs []error
+	for i, e := range h.manifest.Agent.ExitConditions {
+		if e != "text" && h.box[e] == nil {
+			at := h.manifest.At(fmt.Sprintf("agent.exit_conditions[%d]", i))
+			errs = append(errs, fmt.Errorf("%s: exit condition: %w", at, h.unknown(e)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loopTool is the tool as the loop knows it. What a module says of itself can
+// only make us stricter, so its word is not enough to repeat a call after a crash.
+func (b *binding) loopTool() agent.Tool {
+	return agent.Tool{
+		Definition: model.Definition{Name: b.info.Name, Description: b.info.Description, Parameters: b.info.Parameters},
+		Schema:     b.schema, ReturnDirect: b.returnDirect, Module: b.info.Digest,
+	}
+}
