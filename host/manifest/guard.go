@@ -12,8 +12,8 @@ import (
 // is too large for it never reaches it.
 const (
 	maxBytes   = 1 << 20
-	maxLines   = 20_000
-	maxTokens  = 60_000
+	maxLines   = 10_000
+	maxTokens  = 40_000
 	maxFlow    = 24  // brackets inside each other
 	maxIndent  = 128 // columns
 	maxEntries = 8   // "-" and "?" on one line

@@ -10,10 +10,11 @@ import (
 
 // A check may take this long. Each of the bombs below needs minutes, hours or
 // gigabytes without a bound; with one it takes some tens of milliseconds, and the
-// rest is for busy machines. The race detector makes it ten times as slow.
+// rest is for busy machines. The race detector makes it ten times as slow, and
+// the regular expressions of the standard library keep nothing for reuse under it.
 const (
 	longest = slowness * time.Second
-	largest = 256 << 20 // bytes allocated in total, most of it short-lived
+	largest = slowness * 256 << 20 // bytes allocated in total, most of it short-lived
 )
 
 // within runs f and fails the test when it takes too long or allocates too much.

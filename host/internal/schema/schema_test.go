@@ -171,3 +171,15 @@ func TestManyGoroutinesCheckWithOneSchema(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// BenchmarkCheck is what the loop pays for each tool call.
+func BenchmarkCheck(b *testing.B) {
+	s := compiled(b, weather)
+	args := []byte(`{"city": "Oslo", "unit": "celsius", "days": 3, "filters": [{"name": "a"}], "when": {"from": "x"}, "zip": "01234"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Check(args); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
