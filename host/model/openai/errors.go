@@ -188,6 +188,7 @@ var (
 		regexp.MustCompile(`(?i)maximum number of tokens allowed \(?(\d+)`),
 		regexp.MustCompile(`(?i)context (?:size|window|length)[^\d]{0,30}(\d+)`),
 		regexp.MustCompile(`(?i)(\d+) (?:tokens? )?(?:maximum|limit)`),
+		regexp.MustCompile(`(?i)(?:exceeds|exceeded) (?:the )?limit (?:of )?(\d+)`),
 		regexp.MustCompile(`(?i)> (\d+)`),
 	}
 	overflow = regexp.MustCompile(`(?i)maximum context|context[ _](?:length|window|size)|total message size|(?:prompt|input|request)(?: is)? too (?:long|large)|too many (?:input )?tokens|token count .* exceeds|too large for model`)

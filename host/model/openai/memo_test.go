@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// history is a conversation of n calls, each with a result of 4 KB.
+func history(n int) []model.Message {
+	msgs := []model.Message{model.Text(model.User, "go")}
+	for i := range n {
+		id := fmt.Sprintf("call_%d", i)
+		msgs = append(msgs,
+			model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: id, WireID: "w" + id, Name: "read", Arguments: json.RawMessage(`{"p":"a"}`)}}},
+			model.Message{Role: model.Tool, CallID: id, Content: model.TextParts(strings.Repeat("x", 4096))},
+		)
+	}
+	return msgs
+}
+
+func TestKeptMessagesAreNotEncodedAgain(t *testing.T) {
+	p := newProfile("openai:test", false)
+	req := &model.Request{Messages: history(100), Memo: new(model.Memo)}
+	first, err := p.encode(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := testing.AllocsPerRun(10, func() {
+		second, err := p.encode(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range second.parts {
+			if &second.parts[i][0] != &first.parts[i][0] {
+				t.Fatalf("message %d was encoded again", i)
+			}
+		}
+	})
+	// The list of parts and the set of ids, nothing for each message.
+	if again > 40 {
+		t.Errorf("%v allocations for 201 messages that were known", again)
+	}
+}
+
+func TestBodyIsOneJSONObject(t *testing.T) {
+	p := newProfile("openai:test", false)
+	c := &Client{opts: Options{Name: "m", Stream: true}}
+	tools, err := newToolset(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 7} {
+		req := &model.Request{Messages: history(n)}
+		messages, err := p.encode(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members, err := c.members(p, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		segments := newBody(messages.parts, members)
+		read, err := io.ReadAll(&segmentReader{segments: segments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written bytes.Buffer
+		if _, err := (&segmentReader{segments: segments}).WriteTo(&written); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(read, written.Bytes()) || int64(len(read)) != totalLen(segments) || !json.Valid(read) {
+			t.Errorf("body of %d messages: %d bytes read, %d written, %d announced", len(req.Messages), len(read), written.Len(), totalLen(segments))
+		}
+	}
+}
+
+func BenchmarkEncodeNextOf100Steps(b *testing.B) {
+	p := newProfile("openai:test", false)
+	c := &Client{opts: Options{Name: "m", Stream: true}}
+	tools, err := newToolset(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := &model.Request{Messages: history(100), Memo: new(model.Memo)}
+	b.ReportAllocs()
+	for b.Loop() {
+		messages, err := p.encode(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		members, err := c.members(p, tools)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if totalLen(newBody(messages.parts, members)) < 400<<10 {
+			b.Fatal("the body is too short")
+		}
+	}
+}
