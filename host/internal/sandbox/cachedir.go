@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // privateDir makes sure that dir exists, is a real folder, and that nobody else
@@ -56,6 +59,45 @@ func safeParents(dir string) error {
 		}
 		if at == filepath.Dir(at) {
 			return nil
+		}
+	}
+}
+
+// outside refuses folders that a guest was granted and that hold the cache, or
+// lie in it: what a guest writes there the host would run.
+func (c codeCache) outside(g policy.Grants) *LoadError {
+	if c.dir == "" {
+		return nil
+	}
+	for _, m := range slices.Concat(g.Read, g.Write) {
+		if liesIn(c.dir, m.Host) || liesIn(m.Host, c.dir) {
+			return refuse(LoadGrant, fmt.Sprintf("the folder granted as %s holds the host's compiled code, or lies in it", m.Guest),
+				"grant another folder, or set another cache folder")
+		}
+	}
+	return nil
+}
+
+// liesIn says whether path is dir or lies in it, by what the names stand for.
+// A path that does not exist lies nowhere.
+func liesIn(path, dir string) bool {
+	root, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return false
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, root) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 	ctx := experimental.WithCloseNotifier(g.ctx, experimental.CloseNotifyFunc(func(_ context.Context, code uint32) {
 		exited = &code
 	}))
-	plugin, err := p.code.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: g.config(noInput(), g.sink)})
+	plugin, err := p.code.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: g.config(noInput(), g.log())})
 	if err != nil {
 		return nil, err
 	}

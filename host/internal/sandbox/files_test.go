@@ -131,3 +131,22 @@ func descriptors(t *testing.T) int {
 	}
 	return len(list)
 }
+
+func TestFolderWithTheCodeCacheIsNotGranted(t *testing.T) {
+	base := t.TempDir()
+	cache := filepath.Join(base, "a", "cache")
+	e := newEngineAt(t, Options{CacheDir: cache})
+	if err := os.Symlink(base, filepath.Join(base, "a", "round")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{base, filepath.Join(base, "a"), cache, filepath.Join(base, "a", "round")} {
+		src := source(t, "done")
+		src.Policy.Grants.Write = []policy.Mount{{Host: dir, Guest: "/out"}}
+		if _, err := e.Load(t.Context(), src); err == nil || !strings.Contains(err.Error(), "compiled code") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	src := source(t, "done")
+	src.Policy.Grants.Write = []policy.Mount{{Host: t.TempDir(), Guest: "/out"}}
+	load(t, e, src)
+}

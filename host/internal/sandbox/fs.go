@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,13 +19,14 @@ import (
 
 // The engine's own folder mounts follow links out of the folder, those that the
 // guest made included. Here every operation goes to hostfn, which decides; this
-// file only translates flags, results and errors.
+// file only translates flags, results and errors, and ends transfers with the
+// call: one read or write of the guest can name millions of buffers.
 
 // mounts makes the folders of a call visible to its guest.
-func mounts(folders *hostfn.Folders) wazero.FSConfig {
+func mounts(ctx context.Context, folders *hostfn.Folders) wazero.FSConfig {
 	c := wazero.NewFSConfig()
 	for _, f := range folders.Mounts() {
-		c = c.(sysfs.FSConfig).WithSysFSMount(&folderFS{f: f}, f.GuestPath())
+		c = c.(sysfs.FSConfig).WithSysFSMount(&folderFS{ctx: ctx, f: f}, f.GuestPath())
 	}
 	return c
 }
@@ -33,7 +35,8 @@ func mounts(folders *hostfn.Folders) wazero.FSConfig {
 // not implemented here answers ENOSYS.
 type folderFS struct {
 	sys.UnimplementedFS
-	f *hostfn.Folder
+	ctx context.Context // the call's
+	f   *hostfn.Folder
 }
 
 func local(path string) string {
@@ -55,7 +58,7 @@ func (d *folderFS) OpenFile(path string, flag sys.Oflag, perm fs.FileMode) (sys.
 	if err != nil {
 		return nil, errno(err)
 	}
-	o := &openFile{f: f, append: flag&sys.O_APPEND != 0}
+	o := &openFile{ctx: d.ctx, f: f, append: flag&sys.O_APPEND != 0}
 	info, err := f.Stat()
 	if err == nil && flag&sys.O_DIRECTORY != 0 && !info.IsDir() {
 		err = syscall.ENOTDIR
@@ -155,6 +158,7 @@ func stat(info fs.FileInfo, err error) (wazerosys.Stat_t, sys.Errno) {
 // openFile is an open file or directory.
 type openFile struct {
 	sys.UnimplementedFile
+	ctx         context.Context
 	f           *hostfn.File
 	dir, append bool
 }
@@ -178,16 +182,36 @@ func (o *openFile) IsAppend() bool { return o.append }
 func (o *openFile) Stat() (wazerosys.Stat_t, sys.Errno) { return stat(o.f.Stat()) }
 
 // Read reads from the offset. The end is 0 bytes.
-func (o *openFile) Read(p []byte) (int, sys.Errno) { return count(o.f.Read(p)) }
+func (o *openFile) Read(p []byte) (int, sys.Errno) {
+	if o.ctx.Err() != nil {
+		return 0, sys.EINTR
+	}
+	return count(o.f.Read(p))
+}
 
 // Pread reads from off.
-func (o *openFile) Pread(p []byte, off int64) (int, sys.Errno) { return count(o.f.ReadAt(p, off)) }
+func (o *openFile) Pread(p []byte, off int64) (int, sys.Errno) {
+	if o.ctx.Err() != nil {
+		return 0, sys.EINTR
+	}
+	return count(o.f.ReadAt(p, off))
+}
 
 // Write writes at the offset.
-func (o *openFile) Write(p []byte) (int, sys.Errno) { return count(o.f.Write(p)) }
+func (o *openFile) Write(p []byte) (int, sys.Errno) {
+	if o.ctx.Err() != nil {
+		return 0, sys.EINTR
+	}
+	return count(o.f.Write(p))
+}
 
 // Pwrite writes at off.
-func (o *openFile) Pwrite(p []byte, off int64) (int, sys.Errno) { return count(o.f.WriteAt(p, off)) }
+func (o *openFile) Pwrite(p []byte, off int64) (int, sys.Errno) {
+	if o.ctx.Err() != nil {
+		return 0, sys.EINTR
+	}
+	return count(o.f.WriteAt(p, off))
+}
 
 // offset is int64 under a name by which vet does not take Seek for that of
 // io.Seeker.
@@ -202,7 +226,7 @@ func (o *openFile) Seek(off offset, whence int) (int64, sys.Errno) {
 // Readdir returns the next n entries; fewer mean that there are no more.
 func (o *openFile) Readdir(n int) ([]sys.Dirent, sys.Errno) {
 	var all []sys.Dirent
-	for n < 1 || len(all) < n {
+	for (n < 1 || len(all) < n) && o.ctx.Err() == nil {
 		page, err := o.f.ReadDir(n - len(all))
 		for _, e := range page {
 			all = append(all, sys.Dirent{Name: e.Name, Type: e.Type})

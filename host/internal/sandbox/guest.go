@@ -90,7 +90,7 @@ func (g *guest) config(stdin io.Reader, stdout io.Writer, args ...string) wazero
 		WithArgs(args...).
 		WithStdin(stdin).
 		WithStdout(stdout).
-		WithStderr(g.sink).
+		WithStderr(g.log()).
 		WithWalltime(clock.Wall, sys.ClockResolution(time.Microsecond)).
 		WithNanotime(clock.Mono, sys.ClockResolution(1)).
 		WithNanosleep(func(ns int64) {
@@ -105,15 +105,30 @@ func (g *guest) config(stdin io.Reader, stdout io.Writer, args ...string) wazero
 		c = c.WithEnv(name, g.grants.Env[name])
 	}
 	if g.folders != nil {
-		c = c.WithFSConfig(mounts(g.folders))
+		c = c.WithFSConfig(mounts(g.ctx, g.folders))
 	}
 	return c
+}
+
+// log is where what the guest prints goes. It refuses when the call is over:
+// one call of the system interface can ask for millions of writes.
+func (g *guest) log() io.Writer { return &guestLog{g} }
+
+type guestLog struct{ guest *guest }
+
+// Write takes p, unless the guest has to end.
+func (l *guestLog) Write(p []byte) (int, error) {
+	if err := l.guest.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.guest.sink.Write(p)
 }
 
 func noInput() io.Reader { return bytes.NewReader(nil) }
 
 // receipt says what the call cost so far.
 func (g *guest) receipt() Receipt {
+	g.sink.Flush()
 	r := Receipt{PeakMemory: g.arena.peak, LogBytes: g.sink.Bytes(), LogsCut: g.sink.Cut()}
 	if g.http != nil {
 		r.Hosts = g.http.Hosts()
@@ -132,6 +147,9 @@ type output struct {
 
 // Write keeps p, or stops the guest.
 func (o *output) Write(p []byte) (int, error) {
+	if err := o.guest.ctx.Err(); err != nil {
+		return 0, err
+	}
 	if int64(o.buf.Len())+int64(len(p)) > o.guest.limits.Output {
 		o.guest.watch.stop(tooMuchOutput(o.guest.limits.Output))
 		return 0, errOutputLimit

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func attacks() []hostile {
 		{"logflood", "", nil, "", "done"},
 		{"badpointers", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"sockets", "", nil, "", "done"},
+		{"renumber", "", nil, "", "done"},
 		{"needhttp", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"needkv", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"version2", "", nil, FaultInvalidResult, "version 2"},
@@ -179,5 +181,36 @@ func TestMemoryThatIsRefusedIsNotCounted(t *testing.T) {
 	out := load(t, newEngine(t), src).Call(t.Context(), Call{})
 	if out.Receipt.PeakMemory != 10*pageSize {
 		t.Errorf("peak is %d", out.Receipt.PeakMemory)
+	}
+}
+
+func TestWritesEndWithTheCall(t *testing.T) {
+	g, err := newGuest(t.Context(), policy.Default(), nil, Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.log().Write([]byte("before")); err != nil {
+		t.Error(err)
+	}
+	g.watch.stop(fault(FaultTimeout, "over"))
+	for _, w := range []io.Writer{g.log(), &output{guest: g}} {
+		if _, err := w.Write([]byte("after")); err == nil {
+			t.Errorf("%T takes more", w)
+		}
+	}
+	if err := g.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The host's own failure under a guest is a fault of that call alone.
+func TestPanicOfTheHostIsAFaultAndNotACrash(t *testing.T) {
+	m := load(t, newEngine(t), guestSource(t))
+	out := m.Call(t.Context(), Call{Tool: "print", Progress: func(int, string) { panic("the caller's bug") }})
+	if out.Fault != FaultInternal || !strings.Contains(out.Detail, "the caller's bug") {
+		t.Errorf("%q %s", out.Fault, out.Detail)
+	}
+	if out := m.Call(t.Context(), Call{Tool: "echo"}); out.Fault != "" {
+		t.Error(out.Detail)
 	}
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -57,16 +56,15 @@ func (w *stopwatch) stopped(ctx context.Context) *FaultError {
 		return nil
 	}
 	cause := context.Cause(ctx)
-	var fault *FaultError
+	var why *FaultError
 	switch {
-	case errors.As(cause, &fault):
-		return fault
-	case errors.Is(cause, errTimeLimit), errors.Is(cause, context.DeadlineExceeded):
-		return &FaultError{
-			Fault:   FaultTimeout,
-			Message: fmt.Sprintf("the tool did not finish in time (limit %v) and was stopped; ask for less at once", w.limit),
-		}
+	case errors.As(cause, &why):
+		return why
+	case errors.Is(cause, errTimeLimit):
+		return fault(FaultTimeout, "the tool did not finish in time (limit %v) and was stopped; ask for less at once", w.limit)
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fault(FaultTimeout, "the tool did not finish in the time that was left and was stopped")
 	default:
-		return &FaultError{Fault: FaultCancelled, Message: "the call was cancelled"}
+		return fault(FaultCancelled, "the call was cancelled")
 	}
 }

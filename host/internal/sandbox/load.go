@@ -9,7 +9,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 )
@@ -42,6 +41,9 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 		return nil, err
 	}
 	if err := checkABI(src.ABI); err != nil {
+		return nil, err
+	}
+	if err := e.cache.outside(src.Policy.Grants); err != nil {
 		return nil, err
 	}
 	p, err := e.compile(ctx, src)
@@ -139,20 +141,6 @@ func runtimeConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
 		WithDebugInfoEnabled(false).
 		WithCustomSections(false).
 		WithCompilationCache(cache)
-}
-
-// linkWASI puts WASI preview 1 into a runtime and says what it offers.
-func linkWASI(ctx context.Context, r wazero.Runtime) (signatures, error) {
-	code, err := wasi_snapshot_preview1.NewBuilder(r).Compile(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := make(signatures)
-	for name, f := range code.ExportedFunctions() {
-		s[name] = signature(f.ParamTypes(), f.ResultTypes())
-	}
-	_, err = r.InstantiateModule(ctx, code, wazero.NewModuleConfig())
-	return s, err
 }
 
 // check decides the ABI and compares the module with what it may want.

@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,12 +16,31 @@ import (
 
 var builds testkit.Builds
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// sharedCache holds the compiled guests of all tests of this binary.
+var sharedCache = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "sandbox-test-") })
 
-// newEngine makes an engine that keeps nothing, and closes it.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		dir, err := sharedCache()
+		if err == nil {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// newEngine makes an engine with the cache that the tests share, and closes it.
 func newEngine(t testing.TB) *Engine {
 	t.Helper()
-	return newEngineAt(t, Options{})
+	dir, err := sharedCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newEngineAt(t, Options{CacheDir: dir})
 }
 
 func newEngineAt(t testing.TB, o Options) *Engine {

@@ -60,7 +60,7 @@ type instance struct {
 
 // start makes a fresh instance and initialises it.
 func (r *reactor) start(g *guest) (*instance, error) {
-	mod, err := r.code.instantiate(g, g.config(noInput(), g.sink))
+	mod, err := r.code.instantiate(g, g.config(noInput(), g.log()))
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
-
-const wasiModule = wasi_snapshot_preview1.ModuleName
 
 // command speaks the wasi ABI: a program that reads its request from standard
 // input and writes its answer to standard output.
