@@ -1,0 +1,45 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// KVGet returns the value under key in the store of this tool. The error is of
+// kind not_found if there is none.
+func KVGet(c *Call, key string) ([]byte, error) {
+	b, err := hostKVGet(c, key)
+	if err != nil {
+		return nil, refused("kv get "+key, err)
+	}
+	return b, nil
+}
+
+// KVSet puts a value under key. It outlives the call.
+func KVSet(c *Call, key string, value []byte) error {
+	if err := hostKVSet(c, key, value); err != nil {
+		return refused("kv set "+key, err)
+	}
+	return nil
+}
+
+// KVDelete removes what is under key. Nothing there is no error.
+func KVDelete(c *Call, key string) error {
+	if err := hostKVDelete(c, key); err != nil {
+		return refused("kv delete "+key, err)
+	}
+	return nil
+}
+
+// KVList returns the keys that begin with prefix, sorted.
+func KVList(c *Call, prefix string) ([]string, error) {
+	b, err := hostKVList(c, prefix)
+	if err != nil {
+		return nil, refused("kv list "+prefix, err)
+	}
+	var keys []string
+	if err := json.Unmarshal(b, &keys); err != nil {
+		return nil, fmt.Errorf("kv list %s: %w", prefix, err)
+	}
+	return keys, nil
+}
