@@ -1,8 +1,6 @@
 package openai
 
-import (
-	"strings"
-)
+import "strings"
 
 // callDraft is a call as it grows.
 type callDraft struct {
@@ -114,13 +112,14 @@ func (l *callList) begins(p *callPiece, c *callDraft) bool {
 	}
 	// Without ids, a name after complete arguments is the next call, unless
 	// the same one is told again.
-	if !readArguments(c.args.String()).strict {
+	args := c.args.String()
+	if !strings.HasSuffix(strings.TrimRight(args, " \r\n\t"), "}") || !readArguments(args).strict {
 		return false
 	}
 	if p.name != c.name {
 		return true
 	}
-	return p.args != "" && !strings.HasPrefix(p.args, c.args.String())
+	return p.args != "" && !strings.HasPrefix(p.args, args)
 }
 
 func (c *callDraft) take(p *callPiece, l *callList) {

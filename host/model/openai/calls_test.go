@@ -45,6 +45,18 @@ func TestCase02ParallelCallsAllAtIndexZero(t *testing.T) {
 	)
 	wantCalls(t, generate(t, serve(t, nameless), offer("read")), `read {"p":1}`, `read {"p":2}`)
 
+	for name, chunks := range map[string][]string{
+		"one chunk": {calls(`{"index":0,"function":{"name":"read","arguments":""}},{"index":0,"function":{"name":"list","arguments":"{}"}}`)},
+		"two chunks": {
+			calls(`{"index":0,"function":{"name":"read","arguments":"{}"}}`), calls(`{"index":0,"function":{"name":"list","arguments":"{}"}}`),
+		},
+	} {
+		reply := generate(t, serve(t, events(append(chunks, finish("tool_calls"), done)...)), offer("read", "list"))
+		if len(reply.Message.ToolCalls) != 2 {
+			t.Errorf("%s without ids: calls = %+v", name, reply.Message.ToolCalls)
+		}
+	}
+
 	// Two objects in one call are a bad merge: the first must not be run.
 	merged := events(
 		calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}{\"p\":2}"}}`), finish("tool_calls"), done,
@@ -147,11 +159,32 @@ func wantSameIDs(t *testing.T, server *recorder, n, calls int) {
 	}
 }
 
+func TestIDsStayPairedWhenTheHistoryIsCut(t *testing.T) {
+	pair := func(id string) []model.Message {
+		return []model.Message{
+			{Role: model.Assistant, ToolCalls: []model.ToolCall{call(id, "x")}},
+			{Role: model.Tool, CallID: id, Content: model.TextParts("r")},
+		}
+	}
+	server := serve(t, ok)
+	c := client(t, server.url)
+	user, second := model.Text(model.User, "go"), pair("2")
+	req := &model.Request{Memo: new(model.Memo), Messages: append(append(append([]model.Message{user}, pair("1")...), second...), user)}
+	for range 2 {
+		if _, err := c.Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		req.Messages = append([]model.Message{user}, second...) // now x is free again
+	}
+	wantSameIDs(t, server, 1, 1)
+}
+
 func TestCase08NineCharacterIDs(t *testing.T) {
 	refuse := status(400, `{"object":"error","message":"Tool call id was call_01HXYZ but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_request_error","code":"3280"}`)
 	server := serve(t, refuse, ok)
 	c := client(t, server.url)
 	req := turn("", model.Message{ToolCalls: []model.ToolCall{call("call_1_1", "call_01HXYZ")}}, "r")
+	req.Memo = new(model.Memo)
 	for range 2 {
 		if _, err := c.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)

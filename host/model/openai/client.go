@@ -116,7 +116,8 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	reply, err = c.exchange(ctx, body, newDraft(p.origin, g.tools, g.show), g.req)
+	d := newDraft(p.origin, g.tools, g.show)
+	reply, err = c.exchange(ctx, body, d, g.req)
 	if err == nil {
 		for _, param := range p.droppedParams() {
 			if param != "stream_options" {
@@ -132,7 +133,11 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	if !errors.As(err, &failed) {
 		return nil, false, err
 	}
-	q, what := c.learn(p, failed, messages, g.tools)
+	var q *profile
+	var what string
+	if d.choices == 0 { // nothing was shown that would be shown again
+		q, what = c.learn(p, failed, messages, g.tools)
+	}
 	if q != nil {
 		c.opts.Logger.Info("the endpoint wants it otherwise", "model", c.opts.Name, "now", what)
 		c.replace(p, q)

@@ -332,6 +332,7 @@ func TestCase43SystemMessageIsCalledSystem(t *testing.T) {
 	}
 	refuse := status(400, `{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model.","param":"messages[0].role","code":"unsupported_value"}}`)
 	picky := serve(t, refuse, ok)
+	req.Memo = new(model.Memo)
 	generate(t, picky, req)
 	if m := picky.message(t, 1, 0); m["role"] != "developer" {
 		t.Errorf("first message = %v", m)
@@ -352,7 +353,9 @@ func TestCase46EmptyContentIsStillSent(t *testing.T) {
 		`{"error":{"message":"messages[1].content must be a string"}}`,
 	} {
 		picky := serve(t, status(422, body), ok)
-		generate(t, picky, turn("", model.Message{ToolCalls: []model.ToolCall{call("1", "a")}}, "r"))
+		req := turn("", model.Message{ToolCalls: []model.ToolCall{call("1", "a")}}, "r")
+		req.Memo = new(model.Memo)
+		generate(t, picky, req)
 		if got := picky.message(t, 1, 1)["content"]; got != "" {
 			t.Errorf("content beside calls = %v", got)
 		}

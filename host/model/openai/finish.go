@@ -220,7 +220,7 @@ func (d *draft) count(req *model.Request, r *model.Reply) error {
 		return nil
 	}
 	r.Usage = u
-	if prompt < minCutPrompt || u.PromptTokens >= prompt/2 {
+	if prompt < minCutPrompt || u.PromptTokens+u.CachedTokens >= prompt/2 {
 		return nil
 	}
 	const what = "the server counted %d tokens of a prompt of about %d: its context is too small and it cut the beginning; give it a larger one (Ollama: num_ctx, llama.cpp: --ctx-size)"

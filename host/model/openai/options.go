@@ -50,7 +50,8 @@ type Options struct {
 	Retry model.Backoff
 
 	// HTTPClient sends the requests; it is copied, its Timeout and
-	// CheckRedirect are not used. Nil: a client with a transport of its own.
+	// CheckRedirect are not used. Nil: a client with a transport of its own,
+	// which uses the proxy that the environment names.
 	HTTPClient *http.Client
 	// Logger receives what was repaired, learned and retried, never content.
 	// Nil: nothing is logged.

@@ -13,12 +13,14 @@ import (
 
 // request is go-openai's with the members that it would encode otherwise:
 // messages and tools are bytes that exist already, and a temperature of zero
-// is sent.
+// is sent. Its max_tokens counts as deprecated; all endpoints but OpenAI's own
+// know no other.
 type request struct {
 	api.ChatCompletionRequest
 	Messages    json.RawMessage `json:"messages,omitempty"`
 	Tools       json.RawMessage `json:"tools,omitempty"`
 	Temperature *float64        `json:"temperature,omitempty"`
+	MaxTokens   int             `json:"max_tokens,omitempty"`
 }
 
 // members encodes everything but the messages.

@@ -16,13 +16,12 @@ type event struct {
 }
 
 // eventReader reads server-sent events by the rules of the HTML standard: lines
-// end with LF, CR or CRLF, data lines are joined by LF, a byte order mark is
-// skipped, unknown fields are ignored. It differs in one thing: what stands at
+// end with LF, CR or CRLF, data lines are joined by LF, unknown fields are
+// ignored; a byte order mark was taken off before. It differs in one thing: what stands at
 // the end without an empty line is an event as well, since small servers end
 // like that. Its memory is bounded by what is below it.
 type eventReader struct {
 	r       *bufio.Reader
-	begun   bool
 	afterCR bool
 	line    []byte
 }
@@ -85,7 +84,7 @@ func (e *eventReader) readLine() ([]byte, error) {
 	for {
 		b, err := e.r.ReadByte()
 		if err != nil {
-			return e.skipMark(e.line), err
+			return e.line, err
 		}
 		if e.afterCR {
 			e.afterCR = false
@@ -96,19 +95,10 @@ func (e *eventReader) readLine() ([]byte, error) {
 		switch b {
 		case '\r':
 			e.afterCR = true
-			return e.skipMark(e.line), nil
+			return e.line, nil
 		case '\n':
-			return e.skipMark(e.line), nil
+			return e.line, nil
 		}
 		e.line = append(e.line, b)
 	}
-}
-
-// skipMark takes the byte order mark off the first line.
-func (e *eventReader) skipMark(line []byte) []byte {
-	if e.begun {
-		return line
-	}
-	e.begun = true
-	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -284,6 +287,30 @@ func TestTimeoutBoundsTheWholeAttempt(t *testing.T) {
 	failed := failure(t, server, modeltest.Hello(), func(o *openai.Options) { o.Timeout = 40 * time.Millisecond })
 	if failed.Kind != model.Unreachable || !failed.Retryable {
 		t.Errorf("error = %+v", failed)
+	}
+}
+
+func TestConnectionIsUsedAgain(t *testing.T) {
+	var conns atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ok(w, r)
+		w.(http.Flusher).Flush() // so that the end of the body comes after the end mark
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	c := client(t, server.URL)
+	for range 5 {
+		if _, err := c.Generate(t.Context(), modeltest.Hello(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("5 calls took %d connections", n)
 	}
 }
 

@@ -1,0 +1,123 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// echoes says whether m carries its reasoning back.
+func (p *profile) echoes(m *model.Message) bool {
+	switch p.echo {
+	case echoToolTurns:
+		return m.Reasoning != "" && len(m.ToolCalls) > 0 && m.Origin == p.origin
+	case echoAlways:
+		return m.Reasoning != "" || len(m.ToolCalls) > 0
+	}
+	return false
+}
+
+func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, error) {
+	members := make(map[string]json.RawMessage)
+	if m.Origin == p.origin {
+		if err := addUnknown(members, m.Extra); err != nil {
+			return nil, err
+		}
+	}
+	content, asItCame, err := p.assistantContent(m, members["content"])
+	if err != nil {
+		return nil, err
+	}
+	members["role"] = json.RawMessage(`"assistant"`)
+	members["content"] = content
+	delete(members, "reasoning_content")
+	if p.echoes(m) && !asItCame {
+		if members["reasoning_content"], err = marshal(m.Reasoning); err != nil {
+			return nil, err
+		}
+	}
+	delete(members, "tool_calls")
+	if len(m.ToolCalls) > 0 {
+		if members["tool_calls"], err = encodeCalls(m, calls, m.Origin == p.origin); err != nil {
+			return nil, err
+		}
+	}
+	return marshal(members)
+}
+
+// assistantContent is the text, or the parts as they came, thinking included,
+// while they still say what the message says: hooks may have rewritten it.
+func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (content json.RawMessage, asItCame bool, err error) {
+	text := visibleAssistantText(m)
+	if len(raw) > 0 {
+		parts, err := readContent(raw)
+		if err == nil && parts.text == text && parts.thinking == m.Reasoning {
+			return raw, true, nil
+		}
+	}
+	if text == "" && len(m.ToolCalls) > 0 && !p.emptyContent {
+		return json.RawMessage("null"), false, nil
+	}
+	content, err = marshal(text)
+	return content, false, err
+}
+
+func visibleAssistantText(m *model.Message) string {
+	for i := range m.Content {
+		if m.Content[i].Type != model.TextPart {
+			return visibleText(m)
+		}
+	}
+	return m.Text()
+}
+
+func encodeCalls(m *model.Message, open []openCall, ownOrigin bool) (json.RawMessage, error) {
+	list := make([]json.RawMessage, len(m.ToolCalls))
+	for i := range m.ToolCalls {
+		c := &m.ToolCalls[i]
+		args := string(c.Arguments)
+		if strings.TrimSpace(args) == "" {
+			args = "{}"
+		}
+		b, err := marshal(api.ToolCall{
+			ID: open[i].wire, Type: api.ToolTypeFunction,
+			Function: api.FunctionCall{Name: wireName(c.Name), Arguments: args},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if ownOrigin && len(c.Extra) > 0 {
+			if b, err = withUnknown(b, c.Extra); err != nil {
+				return nil, err
+			}
+		}
+		list[i] = b
+	}
+	return marshal(list)
+}
+
+// withUnknown adds the members of extra to the object known, which wins.
+func withUnknown(known, extra json.RawMessage) (json.RawMessage, error) {
+	members := make(map[string]json.RawMessage)
+	if err := addUnknown(members, extra); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(known, &members); err != nil {
+		return nil, err
+	}
+	return marshal(members)
+}
+
+func addUnknown(members map[string]json.RawMessage, extra json.RawMessage) error {
+	if len(extra) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(extra, &members); err != nil {
+		return fmt.Errorf("extra members: %w", err)
+	}
+	return nil
+}
