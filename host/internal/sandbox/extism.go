@@ -58,7 +58,7 @@ func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) 
 			need, int64(extismKernel), limits.Memory), fmt.Sprintf("set limits: {memory: %dMiB} or more", need>>20+1))
 	}
 	manifest := extism.Manifest{
-		Wasm:    []extism.Wasm{extism.WasmData{Data: src.Wasm, Hash: strings.TrimPrefix(p.info.Digest, "sha256:")}},
+		Wasm:    []extism.Wasm{extism.WasmData{Data: p.wasm, Hash: strings.TrimPrefix(digest(p.wasm), "sha256:")}},
 		Memory:  &extism.ManifestMemory{MaxPages: 65536, MaxHttpResponseBytes: 0, MaxVarBytes: maxExtismVars},
 		Config:  extismConfig(src.Config),
 		Timeout: uint64(max(limits.Timeout.Milliseconds(), 1)),
@@ -74,6 +74,7 @@ func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) 
 	// The level is one for the whole process. Info lets a plugin's own lines
 	// through and not the SDK's.
 	extism.SetLogLevel(extism.LogLevelInfo)
+	src.Wasm = nil
 	return &extismPlugin{form: formOf(src, &p.info), src: src, code: code, entry: p.entry}, nil
 }
 

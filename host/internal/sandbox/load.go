@@ -46,11 +46,20 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := e.cache.outside(src.Policy.Grants); err != nil {
 		return nil, err
 	}
-	p, err := e.compile(ctx, src)
+	bones, refused := readSkeleton(src.Wasm)
+	if refused == nil {
+		refused = checkSizes(bones, src.Policy.Limits.Memory)
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	p, err := e.compile(ctx, src, bones.code)
 	if err != nil {
 		return nil, err
 	}
+	p.info.Memory.Min = int64(bones.memoryMin) * pageSize
 	m := &Module{src: src, engine: e}
+	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
 		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))
 	}
@@ -85,20 +94,21 @@ func checkABI(a ABI) *LoadError {
 // part is a module on its way to being loaded.
 type part struct {
 	compiled
+	wasm []byte // what the engine was given
 	wasi signatures
 	info Info
 }
 
 // compile compiles with the code cache, and without it when that goes wrong: a
 // full disk or an entry that does not load must not keep a module from running.
-func (e *Engine) compile(ctx context.Context, src Source) (*part, error) {
+func (e *Engine) compile(ctx context.Context, src Source, code []byte) (*part, error) {
 	entry := e.cache.open(digest(src.Wasm), src.Name)
-	p, err := compileIn(ctx, entry, src)
+	p, err := compileIn(ctx, entry, src.Wasm, code)
 	if err == nil || !entry.onDisk() {
 		return p, err
 	}
 	memory := newMemoryEntry()
-	p, again := compileIn(ctx, memory, src)
+	p, again := compileIn(ctx, memory, src.Wasm, code)
 	if again != nil {
 		return nil, again
 	}
@@ -106,9 +116,10 @@ func (e *Engine) compile(ctx context.Context, src Source) (*part, error) {
 	return p, nil
 }
 
-// compileIn compiles in a new runtime. It owns the entry from then on.
-func compileIn(ctx context.Context, entry *cacheEntry, src Source) (p *part, err error) {
-	p = &part{compiled: compiled{entry: entry}}
+// compileIn compiles code, which is what the engine is given of wasm, in a new
+// runtime. It owns the entry from then on.
+func compileIn(ctx context.Context, entry *cacheEntry, wasm, code []byte) (p *part, err error) {
+	p = &part{compiled: compiled{entry: entry}, wasm: code}
 	defer func() {
 		if v := recover(); v != nil {
 			err = refuse(LoadMalformed, "the engine could not compile the module", "")
@@ -126,10 +137,10 @@ func compileIn(ctx context.Context, entry *cacheEntry, src Source) (p *part, err
 	if err = linkWagent(ctx, p.runtime); err != nil {
 		return p, err
 	}
-	if p.code, err = p.runtime.CompileModule(ctx, src.Wasm); err != nil {
+	if p.code, err = p.runtime.CompileModule(ctx, code); err != nil {
 		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
 	}
-	p.info = inspect(src.Wasm, p.code)
+	p.info = inspect(wasm, p.code)
 	return p, nil
 }
 
@@ -145,11 +156,8 @@ func runtimeConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
 
 // check decides the ABI and compares the module with what it may want.
 func (p *part) check(src Source) error {
-	size := readSizes(src.Wasm)
-	p.info.Memory.Min = int64(size.memoryMin) * pageSize
 	p.info.ABI, p.info.Why = decide(src, &p.info)
 	for _, err := range []*LoadError{
-		checkSizes(size, src.Policy.Limits.Memory),
 		checkExports(src, &p.info),
 		checkImports(src, &p.info, p.wasi),
 	} {

@@ -169,15 +169,6 @@ func FuzzLoadNeverPanics(f *testing.F) {
 	})
 }
 
-func FuzzReadSizesNeverPanics(f *testing.F) {
-	f.Add(testkit.Wasm(f, "bigtable"))
-	f.Fuzz(func(_ *testing.T, b []byte) {
-		if len(b) >= 8 {
-			readSizes(b)
-		}
-	})
-}
-
 func TestFixturesMatchTheirDigests(t *testing.T) {
 	dir := filepath.Join(testkit.Root(t), "testdata", "wasm")
 	list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
