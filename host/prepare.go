@@ -20,11 +20,7 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 	if in.ID == "" {
 		in.ID = run.NewID()
 	}
-	msgs, err := h.messages(in.Messages)
-	if err != nil {
-		return nil, run.Prompted{}, err
-	}
-	tools, err := h.inForce(in.Tools)
+	msgs, tools, err := h.given(in)
 	if err != nil {
 		return nil, run.Prompted{}, err
 	}
@@ -40,6 +36,35 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 		p.Tools = append(p.Tools, b.info.Name)
 	}
 	return a, p, nil
+}
+
+// given returns what the model is given at first: messages and tools.
+func (h *Host) given(in *Input) ([]model.Message, []*binding, error) {
+	msgs, err := h.messages(in.Messages)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, err := h.inForce(in.Tools)
+	return msgs, tools, err
+}
+
+// Preview is what a run sends to the model at first.
+type Preview struct {
+	Messages []model.Message    `json:"messages"`
+	Tools    []model.Definition `json:"tools"`
+}
+
+// Preview returns what a run of in would send at first. It calls nothing.
+func (h *Host) Preview(in Input) (Preview, error) {
+	msgs, tools, err := h.given(&in)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Messages: msgs, Tools: []model.Definition{}}
+	for _, b := range tools {
+		p.Tools = append(p.Tools, b.loopTool().Definition)
+	}
+	return p, nil
 }
 
 // loop returns the loop that the manifest asks for, without model and tools.

@@ -64,8 +64,12 @@ func cut(s string, max int) string {
 	return s + Ellipsis
 }
 
+// Hidden reports whether a terminal would obey r or an eye would miss it:
+// whether Text and Line write it out.
+func Hidden(r rune) bool { return !unicode.IsGraphic(r) || invisible(r) }
+
 func show(r rune) string {
-	if unicode.IsGraphic(r) && !invisible(r) {
+	if !Hidden(r) {
 		return string(r)
 	}
 	return fmt.Sprintf(`\u{%x}`, r)

@@ -84,7 +84,7 @@ func (m *Module) Describe(ctx context.Context) (abi.Description, error) {
 		return abi.Description{Tools: []abi.Tool{*m.src.Tool}}, nil
 	}
 	p := policy.Policy{Limits: m.src.Policy.Limits}
-	p.Limits.Timeout = min(p.Limits.Timeout, describeTime)
+	p.Limits.Timeout = describeTime
 	p.Limits.Output = abi.MaxDescription
 
 	var d abi.Description

@@ -1,0 +1,38 @@
+// Command wagent runs LLM agents whose tools are WebAssembly modules under
+// memory, time and capability limits.
+//
+//	wagent init
+//	wagent run "How many words does this sentence have?"
+//
+// It is built on package host alone, as any other Go program would be: what the
+// command can do, a program that embeds the host can do.
+//
+// What a program reads goes to standard output, as does the answer; progress,
+// receipts and errors go to standard error. The exit status is 0 when a run
+// ended by itself, 1 when it failed, 2 when nothing was run because the command
+// line, the manifest or a module is wrong, 3 when a limit stopped it, and 130
+// when it was interrupted.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(wagent(context.Background(), os.Args[1:], osStreams()))
+}
+
+// wagent is the whole command: it runs args and returns the exit status.
+func wagent(ctx context.Context, args []string, io *streams) int {
+	ctx, stop := withInterrupt(ctx)
+	defer stop()
+	a := &app{streams: io}
+	cmd := newRoot(a)
+	cmd.SetArgs(args)
+	cmd.SetIn(io.in)
+	cmd.SetOut(io.out)
+	cmd.SetErr(io.err)
+	err := cmd.ExecuteContext(ctx)
+	return a.end(ctx, err)
+}

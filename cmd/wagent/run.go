@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wagent-dev/wagent/host"
+	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/run"
+	"github.com/wagent-dev/wagent/host/visible"
+)
+
+// maxPrompt bounds a prompt from standard input, in bytes.
+const maxPrompt = 16 << 20
+
+// runFlags are the flags of run.
+type runFlags struct {
+	file        string
+	format      *format
+	model       string
+	baseURL     string
+	system      string
+	maxSteps    int
+	maxDuration time.Duration
+	tools       []string
+	dryRun      bool
+}
+
+func newRun(a *app) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [PROMPT | -]",
+		Short: "Run the agent of a manifest on one prompt",
+		Long: "run runs the agent of a manifest on one prompt; with - the prompt is read from\n" +
+			"standard input. The answer goes to standard output; tool calls, their receipts and\n" +
+			"errors go to standard error.",
+		Example: "  wagent run \"What changed in report.txt?\"\n  git diff | wagent run -o json -",
+		Args:    atMostOne,
+	}
+	f.format = addFormat(cmd, "text", "json", "jsonl")
+	flags := cmd.Flags()
+	addFile(cmd, &f.file)
+	flags.StringVar(&f.model, "model", "", "name of the model, instead of the manifest's")
+	flags.StringVar(&f.baseURL, "base-url", "", "endpoint of the model, instead of the manifest's")
+	flags.StringVar(&f.system, "system", "", "system prompt, instead of the manifest's")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "most model calls, instead of the manifest's")
+	flags.DurationVar(&f.maxDuration, "max-duration", 0, "longest time, instead of the manifest's")
+	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and call nothing")
+	a.completeTools(cmd, &f.file)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, &f, args) }
+	return cmd
+}
+
+// addFile gives cmd the flag -f.
+func addFile(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "file", "f", "wagent.yaml", "the manifest")
+}
+
+func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) (err error) {
+	m, err := a.load(cmd, f)
+	if err != nil {
+		return err
+	}
+	in, err := a.input(cmd, f, args)
+	if err != nil {
+		return err
+	}
+	scr := a.openScreen(a.out)
+	defer scr.close()
+	h, err := host.New(cmd.Context(), m, a.options(scr))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(cmd.Context()))) }()
+	a.warn(scr, m)
+	if f.dryRun {
+		return a.dryRun(h, m, in)
+	}
+	return a.drive(cmd.Context(), h, in, &session{view: a.view(f, scr), manifest: m})
+}
+
+// dryRun prints what a run would send at first.
+func (a *app) dryRun(h *host.Host, m *manifest.Manifest, in host.Input) error {
+	p, err := h.Preview(in)
+	if err != nil {
+		return err
+	}
+	return writeJSON(a.out, struct {
+		Model string `json:"model,omitempty"`
+		host.Preview
+	}{m.Model.Name, p})
+}
+
+// warn tells a person what works and should be known.
+func (a *app) warn(scr *screen, m *manifest.Manifest) {
+	for _, w := range m.Warnings() {
+		scr.note(scr.style.yellow("wagent: warning: ") + visible.Line(w.String(), maxComplaint))
+	}
+}
+
+// load reads the manifest and puts the flags in the place of what it says.
+func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) {
+	m, err := manifest.Load(f.file, os.LookupEnv)
+	if err != nil {
+		return nil, missingManifest(f.file, err)
+	}
+	flags := cmd.Flags()
+	if flags.Changed("model") {
+		m.Model.Name = f.model
+	}
+	if flags.Changed("base-url") {
+		m.Model.BaseURL = f.baseURL
+	}
+	if flags.Changed("system") {
+		m.Agent.SystemPrompt = f.system
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// missingManifest says how to get a manifest when there is none.
+func missingManifest(file string, err error) error {
+	if errors.Is(err, os.ErrNotExist) && file == "wagent.yaml" {
+		return fmt.Errorf("there is no wagent.yaml here: name one with -f, or make one with %q", "wagent init")
+	}
+	return err
+}
+
+// input makes the run's input of flags and prompt.
+func (a *app) input(cmd *cobra.Command, f *runFlags, args []string) (host.Input, error) {
+	var in host.Input
+	if len(args) == 1 {
+		prompt, err := a.prompt(args[0])
+		if err != nil {
+			return in, err
+		}
+		in = host.Text(prompt)
+	}
+	in.Tools = f.tools
+	if cmd.Flags().Changed("max-steps") {
+		if f.maxSteps < 0 {
+			return in, errors.New("--max-steps is at least 0")
+		}
+		in.Budget.MaxSteps = &f.maxSteps
+	}
+	if cmd.Flags().Changed("max-duration") {
+		if f.maxDuration <= 0 {
+			return in, errors.New("--max-duration is longer than 0")
+		}
+		in.Budget.MaxDuration = f.maxDuration
+	}
+	return in, nil
+}
+
+func (a *app) prompt(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(a.in, maxPrompt+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("reading the prompt: %w", err)
+	case len(text) > maxPrompt:
+		return "", fmt.Errorf("the prompt is larger than %s", bytesText(maxPrompt))
+	}
+	return string(text), nil
+}
+
+// view shows the run in the format that was asked for. For programs standard
+// output has nothing but JSON, and a person still sees what happens.
+func (a *app) view(f *runFlags, scr *screen) view {
+	text := &textView{scr: scr, style: scr.style, verbose: a.verbose > 0, quiet: f.format.value != "text"}
+	if !text.quiet {
+		return text
+	}
+	return both{&jsonView{w: a.out, lines: f.format.value == "jsonl"}, text}
+}
+
+// session is one run as the command shows it.
+type session struct {
+	view     view
+	manifest *manifest.Manifest
+}
+
+// drive runs the agent and returns how the command ends: with an [*ended] once
+// the run has begun.
+func (a *app) drive(ctx context.Context, h *host.Host, in host.Input, s *session) error {
+	begun := false
+	var end error
+	for ev, err := range h.Run(ctx, in) {
+		switch {
+		case err != nil && !begun:
+			return errors.Join(err, s.view.end())
+		case err != nil:
+			return failed(errors.Join(err, s.view.broken(err), s.view.end()))
+		}
+		begun = true
+		if err := s.view.show(ev); err != nil {
+			return failed(errors.Join(fmt.Errorf("writing the answer: %w", err), s.view.end()))
+		}
+		end = s.verdict(ev.Body)
+	}
+	if err := s.view.end(); err != nil {
+		return failed(fmt.Errorf("writing the answer: %w", err))
+	}
+	return end
+}
+
+// verdict turns the last event of a run into the end of the command.
+func (s *session) verdict(b run.Body) error {
+	switch b := b.(type) {
+	case run.Failed:
+		return failed(errors.New(failureText(&b.Err)))
+	case run.Finished:
+		m := s.manifest.WithDefaults()
+		if code := exitCode(b.ExitReason, m.Agent.ExitConditions); code != exitOK {
+			return &ended{code, errors.New(stopText(b.ExitReason, b.Result, m))}
+		}
+	}
+	return nil
+}

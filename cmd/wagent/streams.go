@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// streams are what the command reads and writes, and what is known of them.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	outTerm  bool       // out is a terminal
+	errTerm  bool       // err is a terminal
+	width    func() int // columns of err; 0: not known
+	getenv   func(string) string
+}
+
+func osStreams() *streams {
+	return &streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		outTerm: isTerminal(os.Stdout), errTerm: isTerminal(os.Stderr),
+		width: func() int {
+			w, _, err := term.GetSize(fd(os.Stderr))
+			if err != nil {
+				return 0
+			}
+			return w
+		},
+		getenv: os.Getenv,
+	}
+}
+
+func fd(f *os.File) int { return int(f.Fd()) } //nolint:gosec // a descriptor fits
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(fd(f)) }
+
+// plain says that nobody wants colours or lines that change.
+func (a *app) plain() bool {
+	return a.noColor || a.getenv("NO_COLOR") != "" || a.getenv("TERM") == "dumb"
+}
+
+// errStyle is how lines on standard error are coloured.
+func (a *app) errStyle() style { return style{on: a.errTerm && !a.plain()} }
+
+// outStyle is how text on standard output is coloured.
+func (a *app) outStyle() style { return style{on: a.outTerm && !a.plain()} }
+
+// style adds colours, or none.
+type style struct{ on bool }
+
+func (s style) wrap(code, text string) string {
+	if !s.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s style) bold(t string) string   { return s.wrap("1", t) }
+func (s style) dim(t string) string    { return s.wrap("2", t) }
+func (s style) red(t string) string    { return s.wrap("31", t) }
+func (s style) green(t string) string  { return s.wrap("32", t) }
+func (s style) yellow(t string) string { return s.wrap("33", t) }

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+	"github.com/wagent-dev/wagent/host/visible"
+)
+
+// Bounds of what one line shows, in bytes.
+const (
+	maxArgs   = 200 // of a call's arguments
+	maxReason = 400 // of an error
+	maxLog    = 256 // of a line that a tool wrote
+	maxDetail = 12  // lines of a failed guest's last words
+)
+
+// view shows a run.
+type view interface {
+	show(run.Event) error // the error is a failed write
+	broken(error) error   // the run's store or the host itself failed
+	end() error           // nothing more will come
+}
+
+// textView shows a run to a person: the answer on standard output, everything
+// else on standard error. On a pipe the answer is the final output alone.
+type textView struct {
+	scr     *screen
+	style   style
+	verbose bool
+	quiet   bool // the answer is not shown: a program reads standard output
+
+	said  strings.Builder // text shown since the step began
+	many  bool            // the step has more calls than one: lines carry ids
+	calls int
+}
+
+const modelTask = "model"
+
+func (v *textView) show(e run.Event) error {
+	switch b := e.Body.(type) {
+	case run.Began:
+		v.said.Reset()
+		v.scr.begin(modelTask, "waiting for the model")
+	case run.Delta:
+		v.delta(b)
+	case run.Retried:
+		v.retried(b)
+	case run.Replied:
+		v.replied(b)
+	case run.Planned:
+		v.many = len(b.Actions) > 1
+	case run.Called:
+		v.called(b)
+	case run.Progressed:
+		v.scr.update(b.CallID, strings.TrimSpace(fmt.Sprintf("%d%% %s", b.Permille/10, visible.Line(b.Message, maxLog))))
+	case run.Logged:
+		v.logged(b)
+	case run.Returned:
+		v.returned(b)
+	case run.Finished:
+		v.scr.finish(modelTask)
+		v.final(b.Output)
+		v.summary(b.Result)
+	case run.Failed:
+		v.scr.finish(modelTask)
+		v.cutShort(b.Err.Partial)
+		v.summary(b.Result)
+	}
+	return v.scr.writeFault()
+}
+
+func (v *textView) broken(error) error { return nil }
+
+func (v *textView) end() error {
+	v.scr.close()
+	return v.scr.writeFault()
+}
+
+// streams says that the answer is shown as it arrives.
+func (v *textView) streams() bool { return v.scr.outTerm && !v.quiet }
+
+func (v *textView) delta(d run.Delta) {
+	if d.Reasoning != "" {
+		v.scr.update(modelTask, "(it is thinking)")
+		return
+	}
+	v.said.WriteString(d.Text)
+	if v.streams() {
+		v.scr.say(visible.Text(d.Text))
+	}
+}
+
+func (v *textView) retried(r run.Retried) {
+	line := fmt.Sprintf("model: attempt %d: %s", r.Attempt, visible.Line(r.Error, maxReason))
+	if r.WaitMS > 0 {
+		line += ": again in " + millisText(float64(r.WaitMS))
+	} else {
+		line += ": again"
+	}
+	if v.streams() && v.said.Len() > 0 {
+		line += "; what it said above does not count"
+	}
+	v.said.Reset()
+	v.scr.note(v.style.yellow("↻ ") + line)
+}
+
+func (v *textView) replied(r run.Replied) {
+	v.scr.finish(modelTask)
+	if v.streams() {
+		v.scr.endAnswer()
+	}
+	if r.Dropped > 0 {
+		v.scr.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " of a reply that was cut off: not run")
+	}
+}
+
+// label names a call: by its tool, and by its id where that is not enough.
+func (v *textView) label(tool, id string) string {
+	name := visible.Line(tool, maxLog)
+	if v.many {
+		name += v.style.dim("#" + visible.Line(id, maxLog))
+	}
+	return name
+}
+
+func (v *textView) called(c run.Called) {
+	v.calls++
+	v.scr.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID),
+		v.style.dim(visible.Line(string(c.Arguments), maxArgs))))
+	v.scr.begin(c.CallID, visible.Line(c.Tool, maxLog))
+}
+
+func (v *textView) logged(l run.Logged) {
+	if v.verbose || l.Level == "warn" || l.Level == "error" {
+		v.scr.note(fmt.Sprintf("  %s: %s: %s", v.label(l.Tool, l.CallID), visible.Line(l.Level, 16), visible.Line(l.Message, maxLog)))
+	}
+}
+
+func (v *textView) returned(r run.Returned) {
+	v.scr.finish(r.CallID)
+	said := model.PartsText(r.Content)
+	line := v.style.green("✓ ") + v.label(r.Tool, r.CallID)
+	if r.IsError {
+		line = fmt.Sprintf("%s%s: %s: %s", v.style.red("✗ "), v.label(r.Tool, r.CallID),
+			v.style.red(string(r.ErrorKind)), visible.Line(said, maxReason))
+	}
+	if r.Receipt != nil {
+		line += "  " + v.style.dim(receiptText(r.Receipt))
+	}
+	v.scr.note(line)
+	if v.verbose && !r.IsError {
+		v.scr.note("  " + v.style.dim(visible.Line(said, maxReason)))
+	}
+	for _, l := range detailLines(r.Detail) {
+		v.scr.note("  " + v.style.dim(l))
+	}
+}
+
+// final shows the output, unless it has been shown as it arrived.
+func (v *textView) final(output string) {
+	if v.quiet || output == "" || (v.streams() && v.said.String() == output) {
+		return
+	}
+	text := visible.Text(output)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	v.scr.say(text)
+}
+
+// cutShort keeps what a model had said when it broke off.
+func (v *textView) cutShort(partial string) {
+	if partial == "" || v.streams() {
+		return
+	}
+	v.scr.note(v.style.dim("the reply broke off after: ") + visible.Line(partial, maxReason))
+}
+
+func (v *textView) summary(r *run.Result) {
+	if r == nil {
+		return
+	}
+	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}
+	if n := r.TokenUsage.TotalTokens; n > 0 {
+		parts = append(parts, count(int(n), "token"))
+	}
+	v.scr.note(v.style.dim(strings.Join(parts, ", ")))
+}

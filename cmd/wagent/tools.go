@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wagent-dev/wagent/host"
+	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/visible"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+func newTools(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "tools", Short: "List, inspect and call tools"}
+	asGroup(cmd)
+	cmd.AddCommand(newToolsList(a), newToolsInspect(a), newToolsCall(a))
+	return cmd
+}
+
+func newToolsList(a *app) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the tools that the model would see, with their limits and grants", Args: noArgs,
+	}
+	f := addFormat(cmd, "text", "json")
+	addFile(cmd, &file)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		infos, err := a.toolsOf(cmd.Context(), file)
+		if err != nil {
+			return err
+		}
+		if f.value == "json" {
+			return writeJSON(a.out, listed(infos))
+		}
+		return a.printTools(infos)
+	}
+	return cmd
+}
+
+// toolsOf opens a manifest and returns its tools.
+func (a *app) toolsOf(ctx context.Context, file string) ([]host.ToolInfo, error) {
+	m, err := manifest.Load(file, os.LookupEnv)
+	if err != nil {
+		return nil, missingManifest(file, err)
+	}
+	h, err := host.New(ctx, m, a.options(a.err))
+	if err != nil {
+		return nil, err
+	}
+	return h.Tools(), h.Close(ctx)
+}
+
+// listing is a tool as programs read it.
+type listing struct {
+	host.ToolInfo
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	Limits     limitsJSON      `json:"limits"`
+	Grants     grantsJSON      `json:"grants"`
+}
+
+func listed(infos []host.ToolInfo) []listing {
+	out := make([]listing, len(infos))
+	for i, t := range infos {
+		out[i] = listing{ToolInfo: t, Parameters: t.Parameters, Limits: limitsOf(t.Policy.Limits), Grants: grantsOf(t.Policy.Grants)}
+	}
+	return out
+}
+
+func (a *app) printTools(infos []host.ToolInfo) error {
+	var b strings.Builder
+	if len(infos) == 0 {
+		b.WriteString("no tools\n")
+	}
+	st := a.outStyle()
+	for i, t := range infos {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s  %s\n", st.bold(visible.Line(t.Name, maxReason)), st.dim(t.ABI+" "+t.Digest))
+		fmt.Fprintf(&b, "  %s\n", visible.Line(t.Description, maxReason))
+		fmt.Fprintf(&b, "  limits: %s\n", limitsText(t.Policy.Limits))
+		fmt.Fprintf(&b, "  grants: %s\n", grantsText(t.Policy.Grants))
+		if asks := requestsText(t.Requests); asks != "" {
+			fmt.Fprintf(&b, "  asks for: %s\n", asks)
+		}
+	}
+	_, err := io.WriteString(a.out, b.String())
+	return err
+}
+
+// requestsText says what a module asks for, which grants nothing.
+func requestsText(r *abi.Requests) string {
+	if r == nil {
+		return ""
+	}
+	var parts []string
+	add := func(what string, values []string) {
+		if len(values) > 0 {
+			parts = append(parts, what+" "+strings.Join(values, " "))
+		}
+	}
+	add("http", r.HTTP)
+	add("read", r.Read)
+	add("write", r.Write)
+	add("env", r.Env)
+	if r.KV {
+		parts = append(parts, "kv")
+	}
+	text := strings.Join(parts, ", ")
+	if r.Reason != "" {
+		text = strings.TrimSpace(text + " (" + r.Reason + ")")
+	}
+	return visible.Line(text, maxReason)
+}
+
+func newToolsInspect(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "inspect MODULE.wasm", Short: "Show what a module is, imports, exports and declares",
+		Long: "inspect shows what a module is. It runs nothing of it but describe, with no grants.",
+		Args: oneArg("MODULE.wasm"),
+	}
+	f := addFormat(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		wasm, err := readFile(args[0])
+		if err != nil {
+			return err
+		}
+		info, err := host.Inspect(cmd.Context(), wasm)
+		if err != nil {
+			return err
+		}
+		if f.value == "json" {
+			return writeJSON(a.out, info)
+		}
+		_, err = io.WriteString(a.out, inspected(&info, a.outStyle()))
+		return err
+	}
+	return cmd
+}
+
+// maxModule bounds a module file, in bytes.
+const maxModule = 64 << 20
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxModule+1))
+	if err == nil && len(data) > maxModule {
+		err = fmt.Errorf("%s is larger than %s", path, bytesText(maxModule))
+	}
+	return data, errors.Join(err, f.Close())
+}
+
+// inspected tells a person about a module.
+func inspected(m *host.ModuleInfo, st style) string {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "%s %s\n", st.bold(fmt.Sprintf("%-8s", name)), value) }
+	line("digest", m.Digest)
+	line("size", bytesText(m.Bytes))
+	line("abi", m.ABI+" ("+visible.Line(m.Why, maxReason)+")")
+	memory := bytesText(m.MemoryMin) + " at least"
+	if m.MemoryMax > 0 {
+		memory += ", " + bytesText(m.MemoryMax) + " at most"
+	}
+	line("memory", memory)
+	line("imports", "")
+	for _, i := range m.Imports {
+		fmt.Fprintf(&b, "  %s.%s %s\n", visible.Line(i.Module, maxArgs), visible.Line(i.Name, maxArgs), st.dim(i.Signature))
+	}
+	line("exports", "")
+	for _, e := range m.Exports {
+		fmt.Fprintf(&b, "  %s %s %s\n", visible.Line(e.Kind, maxArgs), visible.Line(e.Name, maxArgs), st.dim(e.Signature))
+	}
+	line("tools", "")
+	for _, t := range m.Tools {
+		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(t.Description, maxReason))
+		if len(t.InputSchema) > 0 {
+			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(string(t.InputSchema), maxComplaint)))
+		}
+		if t.Meta != nil {
+			if asks := requestsText(t.Meta.Requests); asks != "" {
+				fmt.Fprintf(&b, "    asks for: %s\n", asks)
+			}
+		}
+	}
+	if m.DescribeErr != "" {
+		fmt.Fprintf(&b, "  %s\n", visible.Line(m.DescribeErr, maxReason))
+	}
+	return b.String()
+}
+
+// completeTools completes --tool with the tools of the manifest.
+func (a *app) completeTools(cmd *cobra.Command, file *string) {
+	complete(cmd, "tool", func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		infos, err := a.toolsOf(c.Context(), *file)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []cobra.Completion
+		for _, t := range infos {
+			names = append(names, t.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+}

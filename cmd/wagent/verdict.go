@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// stopText says why a run was stopped, and where that is set.
+func stopText(reason run.ExitReason, r *run.Result, m *manifest.Manifest) string {
+	switch reason {
+	case run.ExitMaxSteps:
+		return fmt.Sprintf("stopped after %s (agent.max_steps, --max-steps)", count(r.StepCount, "step"))
+	case run.ExitMaxDuration:
+		if d := time.Duration(m.Agent.MaxDuration); d > 0 {
+			return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(d))
+		}
+		return "stopped at its limit of time (--max-duration)"
+	case run.ExitLength:
+		return "the model's reply was cut off at its limit of tokens (model.max_output_tokens)"
+	case run.ExitContentFilter:
+		return "the model's reply was cut off by the provider's content filter"
+	case run.ExitInterrupted:
+		return errInterrupted.Error()
+	default:
+		return fmt.Sprintf("stopped: %s", reason)
+	}
+}
+
+// failureText says why a run failed, and what to do where that is known.
+func failureText(f *run.Failure) string {
+	text := f.Message
+	if f.Tool != "" {
+		text = fmt.Sprintf("tool %q: %s: set agent.on_tool_error: feedback to let the model go on", f.Tool, text)
+	}
+	switch f.Kind {
+	case "model_auth":
+		return text + ": check model.api_key"
+	case "model_unreachable":
+		return text + ": check model.base_url and that it answers"
+	case "context_overflow":
+		return text + ": the conversation is longer than the model takes"
+	}
+	return text
+}
+
+// brokenRun is the failure of a run whose store, or the host itself, failed.
+func brokenRun(err error) run.Failure {
+	return run.Failure{Kind: run.FailStore, Message: err.Error()}
+}
