@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	extism "github.com/extism/go-sdk"
@@ -139,7 +140,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 	case err != nil:
 		return nil, extismError(err)
 	case rc != 0:
-		return nil, fault(FaultInvalidResult, "the tool failed with code %d and gave no reason%s", rc, g.lastWords())
+		return nil, &pluginError{fmt.Sprintf("the tool failed with code %d and gave no reason%s", rc, g.lastWords())}
 	case int64(len(out)) > g.limits.Output:
 		return nil, tooMuchOutput(g.limits.Output)
 	}

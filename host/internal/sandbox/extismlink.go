@@ -39,17 +39,33 @@ func checkExtismExports(src Source, info *Info) *LoadError {
 	for _, name := range need {
 		e, ok := info.export(name)
 		switch {
-		case !ok && info.exports(abi.ExportStart) && !info.exports(abi.ExportInitialize):
-			return refuse(LoadExport, fmt.Sprintf("the plugin does not export %s; it is a command (it exports _start) where a reactor was meant", name),
-				"build it as one: "+buildReactor)
 		case !ok:
-			return refuse(LoadExport, fmt.Sprintf("the plugin does not export %s", name),
-				"name a function it exports: export: NAME, with name, description and parameters")
+			return missingFunction(name, info)
 		case e.Signature != "() -> i32" && e.Signature != "()":
 			return refuse(LoadExport, fmt.Sprintf("the plugin exports %s as func %s, a plugin's functions are () -> i32", name, e.Signature), "")
 		}
 	}
 	return nil
+}
+
+// missingFunction says what could be called instead.
+func missingFunction(name string, info *Info) *LoadError {
+	var have []string
+	for _, e := range info.Exports {
+		if e.Signature == "() -> i32" && !strings.HasPrefix(e.Name, "_") {
+			have = append(have, e.Name)
+		}
+	}
+	problem := fmt.Sprintf("the plugin does not export %s", name)
+	switch {
+	case len(have) > 0:
+		return refuse(LoadExport, problem, "name one of its functions, export: "+oneLine(strings.Join(have, " | "), maxWords)+
+			", with name, description and parameters")
+	case info.exports(abi.ExportStart):
+		return refuse(LoadExport, problem+"; it is a command (it exports _start) where a reactor was meant", "build it as one: "+buildReactor)
+	default:
+		return refuse(LoadExport, problem+" nor any other function () -> i32", "")
+	}
 }
 
 // extismFunctions are the functions that the SDK has for plugins.

@@ -49,7 +49,7 @@ func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
 		{name: "cat", change: func(s *Source) { s.ABI = Wagent }, kind: LoadExport, says: "a command (it exports _start)"},
 		{name: "initloop", change: func(s *Source) { s.ABI = WASI }, kind: LoadExport, says: "a reactor"},
 		{name: "cat", change: func(s *Source) { s.ABI = Extism }, kind: LoadExport, says: "where a reactor was meant"},
-		{name: "extism-plain", kind: LoadExport, says: "does not export describe"},
+		{name: "extism-plain", kind: LoadExport, says: "export: echo | exits | fails"},
 		{name: "extism-plain", change: func(s *Source) { s.Export = "echo" }, kind: LoadUnsupported, says: "name, description and parameters"},
 		{name: "extism-plain", change: plainTool("nosuch"), kind: LoadExport, says: "nosuch"},
 		{name: "extism-v1", change: allowHTTP("example.com"), kind: LoadUnsupported, says: "not supported yet"},
