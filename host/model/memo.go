@@ -22,6 +22,8 @@ type memoKey struct {
 	callID    string
 	name      string
 	isError   bool
+	origin    string
+	extra     *byte
 	variant   string
 }
 
@@ -37,7 +39,7 @@ func (c *Memo) Bytes(m *Message, variant string, encode func(*Message) ([]byte, 
 		role: m.Role, content: unsafe.SliceData(m.Content), parts: len(m.Content),
 		calls: unsafe.SliceData(m.ToolCalls), ncalls: len(m.ToolCalls),
 		reasoning: unsafe.StringData(m.Reasoning), callID: m.CallID, name: m.Name,
-		isError: m.IsError, variant: variant,
+		isError: m.IsError, origin: m.Origin, extra: unsafe.SliceData(m.Extra), variant: variant,
 	}
 	if b, ok := c.kept[k]; ok {
 		return b, nil

@@ -69,7 +69,7 @@ func readWhole(in io.Reader, d *draft) error {
 		return err
 	}
 	body = bytes.TrimSpace(body)
-	if body[0] == '[' {
+	if len(body) > 0 && body[0] == '[' {
 		if list := readList(body); len(list) > 0 {
 			body = list[0]
 		}

@@ -119,14 +119,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	d := newDraft(p.origin, g.tools, g.show)
 	reply, err = c.exchange(ctx, body, d, g.req)
 	if err == nil {
-		for _, param := range p.droppedParams() {
-			if param != "stream_options" {
-				reply.Warnings = append(reply.Warnings, fmt.Sprintf("the endpoint refuses %s: it is not sent", param))
-			}
-		}
-		for _, w := range reply.Warnings {
-			c.opts.Logger.Debug("model reply", "model", c.opts.Name, "warning", c.redact.text(w))
-		}
+		reply.Warnings = append(reply.Warnings, p.losses()...)
 		return reply, false, nil
 	}
 	var failed *model.Error

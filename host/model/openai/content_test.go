@@ -203,6 +203,7 @@ func TestCase31StatusOKWithoutAReply(t *testing.T) {
 		"flat error": {`{"object":"error","message":"too odd","code":400}`, "too odd", model.Rejected, false},
 		"no choices": {`{"id":"x","choices":null}`, `the reply has no choices: {"id":"x","choices":null}`, model.Stream, true},
 		"plain text": {`service busy`, `the reply is not JSON: "service busy"`, model.Stream, true},
+		"odd blank":  {"\v\u00a0", `the reply is not JSON: ""`, model.Stream, true},
 		"empty":      {``, "the reply is empty", model.Stream, true},
 	} {
 		for _, stream := range []bool{true, false} {

@@ -229,7 +229,11 @@ func (d *draft) addReasoning(message object) {
 
 func (d *draft) addCalls(message object, whole bool) error {
 	var pieces []callPiece
-	for _, raw := range message.list("tool_calls") {
+	list := message.list("tool_calls")
+	if len(list)+len(d.calls.calls) > 2*maxCalls { // pieces of known calls count too, but nobody sends so many at once
+		return d.tooManyCalls()
+	}
+	for _, raw := range list {
 		if p, ok := readCall(raw); ok {
 			pieces = append(pieces, p)
 		}
@@ -244,10 +248,14 @@ func (d *draft) addCalls(message object, whole bool) error {
 	}
 	slots := d.calls.add(pieces, whole)
 	if len(d.calls.calls) > maxCalls {
-		return d.broken(&model.Error{Kind: model.Stream, Message: fmt.Sprintf("the reply has more than %d tool calls", maxCalls)})
+		return d.tooManyCalls()
 	}
 	for i, slot := range slots {
 		d.sink(model.Chunk{Call: &model.CallChunk{Index: slot, Name: d.calls.calls[slot].name, Arguments: pieces[i].args}})
 	}
 	return nil
+}
+
+func (d *draft) tooManyCalls() error {
+	return d.broken(&model.Error{Kind: model.Stream, Message: fmt.Sprintf("the reply has more than %d tool calls", maxCalls)})
 }

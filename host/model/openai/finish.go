@@ -11,6 +11,10 @@ import (
 // codeEmpty marks a reply that announced calls and held nothing.
 const codeEmpty = "empty_reply"
 
+// maxDetails is how many pieces of reasoning are put together; more are kept as
+// they came.
+const maxDetails = 1 << 15
+
 // reply makes the draft into a reply to req. The stream must have ended
 // properly: what is empty now is meant to be.
 func (d *draft) reply(req *model.Request) (*model.Reply, error) {
@@ -144,7 +148,7 @@ func (d *draft) warnOfTextCall(r *model.Reply) {
 }
 
 func (d *draft) finishExtra(r *model.Reply) error {
-	if list := d.extra.list("reasoning_details"); len(list) > 1 {
+	if list := d.extra.list("reasoning_details"); len(list) > 1 && len(list) <= maxDetails {
 		raw, err := marshal(joinDetails(list))
 		if err != nil {
 			return fmt.Errorf("keep reasoning: %w", err)

@@ -13,10 +13,7 @@ import (
 	"github.com/wagent-dev/wagent/host/model"
 )
 
-const (
-	defaultTimeout = 2 * time.Minute
-	defaultIdle    = time.Minute
-)
+const defaultTimeout = 2 * time.Minute
 
 // Options says which endpoint is spoken to and how. The zero value of each
 // field but Name is usable.
@@ -44,7 +41,8 @@ type Options struct {
 	Timeout time.Duration
 	// IdleTimeout bounds the silence within a reply once it has begun.
 	// Keep-alives are no silence, but five times as long without anything else
-	// ends the attempt too. Zero: 1 minute.
+	// ends the attempt too. Zero: half of Timeout, or all
+	// of it when the reply is not streamed.
 	IdleTimeout time.Duration
 	// Retry says how failed attempts are repeated.
 	Retry model.Backoff
@@ -53,8 +51,8 @@ type Options struct {
 	// CheckRedirect are not used. Nil: a client with a transport of its own,
 	// which uses the proxy that the environment names.
 	HTTPClient *http.Client
-	// Logger receives what was repaired, learned and retried, never content.
-	// Nil: nothing is logged.
+	// Logger receives what was learned and retried, with the provider's words for
+	// it. What was odd about a reply is in its Warnings. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -81,7 +79,10 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		o.Timeout = defaultTimeout
 	}
 	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = defaultIdle
+		o.IdleTimeout = o.Timeout
+		if o.Stream {
+			o.IdleTimeout /= 2
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -73,5 +73,13 @@ func (p *profile) name() string {
 	return b.String()
 }
 
-// droppedParams lists what is not sent any more, sorted.
-func (p *profile) droppedParams() []string { return slices.Sorted(maps.Keys(p.dropped)) }
+// losses tells what the caller asked for and is not sent any more.
+func (p *profile) losses() []string {
+	var out []string
+	for _, param := range slices.Sorted(maps.Keys(p.dropped)) {
+		if param != "stream_options" { // ours, and only for counting
+			out = append(out, "the endpoint refuses "+param+": it is not sent")
+		}
+	}
+	return out
+}

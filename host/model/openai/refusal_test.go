@@ -1,7 +1,9 @@
 package openai_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -279,6 +281,29 @@ func TestKeyIsNeverShown(t *testing.T) {
 	}
 	if !strings.Contains(failed.Message, "Incorrect key: Bearer [redacted]") {
 		t.Errorf("message = %q", failed.Message)
+	}
+}
+
+func TestLogHoldsNeitherKeyNorContent(t *testing.T) {
+	var log bytes.Buffer
+	busy := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"error":{"message":"busy, ` + r.Header.Get("Authorization") + `"}}`))
+	}
+	refuse := status(400, `{"error":{"message":"Unknown parameter: 'stream_options'"}}`)
+	req := &model.Request{Messages: []model.Message{model.Text(model.User, "private question")}}
+	generate(t, serve(t, busy, refuse, events(delta(`"content":"private answer"`), finish("stop"), done)), req, attempts(3), func(o *openai.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	for _, want := range []string{"tried again", "busy", "no stream_options"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is missing in the log:\n%s", want, log.String())
+		}
+	}
+	for _, secret := range []string{testKey, "private"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("%q is in the log:\n%s", secret, log.String())
+		}
 	}
 }
 

@@ -294,7 +294,8 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	var conns atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ok(w, r)
-		w.(http.Flusher).Flush() // so that the end of the body comes after the end mark
+		w.(http.Flusher).Flush()
+		<-time.After(5 * time.Millisecond) // the end of the body comes a moment after the end mark
 	}))
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
