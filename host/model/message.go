@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -40,6 +41,26 @@ type Message struct {
 	// and to no other.
 	Origin string          `json:"origin,omitempty"`
 	Extra  json.RawMessage `json:"extra,omitempty"`
+}
+
+// MarshalJSON writes the message; one of role [Tool] always says whether it is
+// an error.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	var v any = plain(m)
+	if m.Role == Tool {
+		v = struct {
+			plain
+			IsError bool `json:"is_error"`
+		}{plain(m), m.IsError}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // the text is data and not a page
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
 // Part is a piece of a message's content.

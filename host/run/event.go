@@ -121,7 +121,8 @@ type Logged struct {
 	Message string `json:"message"`
 }
 
-// Returned is the outcome of one call, whether it ran or not.
+// Returned is the outcome of one call, whether it ran or not. In JSON it also has
+// "observation", the text of its content.
 type Returned struct {
 	Step       int             `json:"step"`
 	CallID     string          `json:"call_id"`

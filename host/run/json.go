@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/wagent-dev/wagent/host/model"
 )
 
 // header is what every event's JSON begins with.
@@ -60,6 +62,15 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		e.After = *h.After
 	}
 	return nil
+}
+
+// MarshalJSON adds the observation to what is stored.
+func (r Returned) MarshalJSON() ([]byte, error) {
+	type plain Returned
+	return marshal(struct {
+		plain
+		Observation string `json:"observation"`
+	}{plain(r), model.PartsText(r.Content)})
 }
 
 // bodies decodes each type of event.
