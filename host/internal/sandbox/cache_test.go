@@ -217,3 +217,25 @@ func TestCacheThatCannotBeWrittenIsNoError(t *testing.T) {
 		t.Error(out.Detail)
 	}
 }
+
+// As on a full disk: the folder is there when the entry is opened, and the code
+// cannot be written.
+func TestCodeThatCannotBeKeptIsCompiledInMemory(t *testing.T) {
+	var log bytes.Buffer
+	e := newEngineAt(t, Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	src := source(t, "done")
+	entry := e.cache.open(digest(src.Wasm), src.Name)
+	if err := os.RemoveAll(entry.dir); err != nil {
+		t.Fatal(err)
+	}
+	p, err := compileOrRetry(t.Context(), entry, src.Wasm, src.Wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "could not be kept or used") {
+		t.Error(log.String())
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -126,5 +128,25 @@ func TestExtismInputArrivesWholeOrNotAtAll(t *testing.T) {
 		case n > room && out.Fault != FaultMemory:
 			t.Errorf("%d bytes: %q", n, out.Fault)
 		}
+	}
+}
+
+func TestExtismConfigIsStrings(t *testing.T) {
+	got := extismConfig(json.RawMessage(`{"a":"b","n":1,"o":{"x":[]}}`))
+	if diff := cmp.Diff(map[string]string{"a": "b", "n": "1", "o": `{"x":[]}`}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := extismConfig(nil); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+func TestPlainPluginCanBeInspected(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "extism-plain"), func(s *Source) { s.Inspect = true })
+	if info := m.Info(); !info.exports("echo") || info.ABI != Extism {
+		t.Errorf("%+v", info)
+	}
+	if _, err := m.Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "no such function (describe)") {
+		t.Errorf("got %v", err)
 	}
 }

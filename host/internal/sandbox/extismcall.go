@@ -160,8 +160,10 @@ func extismError(err error) error {
 	switch {
 	case strings.HasPrefix(text, "HTTP request to ") && strings.Contains(text, " is not allowed (recovered by wazero)"):
 		return fault(FaultDenied, "the tool tried to make an HTTP request; HTTP for Extism plugins is not supported yet")
+	case strings.HasPrefix(text, "unknown function"):
+		return fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(strings.TrimPrefix(text, "unknown function: "), maxToolName))
 	case errors.As(err, &exit), isTrap(text), text == stackOverflow, strings.Contains(text, "(recovered by wazero)"),
-		strings.HasPrefix(text, "unknown function"), text == "module is closed":
+		text == "module is closed":
 		return errors.New(text)
 	default:
 		return &pluginError{text}

@@ -32,6 +32,9 @@ func checkExtismExports(src Source, info *Info) *LoadError {
 		}
 		need = []string{src.Export}
 	case extismV1:
+		if src.Inspect {
+			break // a look at what it has instead
+		}
 		if need = []string{"call"}; src.Tool == nil {
 			need = []string{"describe", "call"}
 		}

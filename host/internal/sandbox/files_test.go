@@ -52,6 +52,8 @@ func TestFoldersAreReadAndWrittenAndNothingElse(t *testing.T) {
 		{"write", "/docs/new.txt", "!"},
 		{"write", "/out/../secret", "!"},
 		{"link", "/out/escape", "!"},
+		{"hardlink", "/out/new.txt", "!"},
+		{"readlink", "/docs/link", "!"},
 		{"tree", "/docs", "!"},
 		{"read", "/docs/nosuch", "!"},
 	} {

@@ -46,6 +46,7 @@ func attacks() []hostile {
 		{"badpointers", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"sockets", "", nil, "", "done"},
 		{"renumber", "", nil, "", "done"},
+		{"shapes", "", nil, "", "done"},
 		{"needhttp", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"needkv", "", func(s *Source) { s.Inspect = true }, "", "done"},
 		{"version2", "", nil, FaultInvalidResult, "version 2"},
@@ -212,5 +213,23 @@ func TestPanicOfTheHostIsAFaultAndNotACrash(t *testing.T) {
 	}
 	if out := m.Call(t.Context(), Call{Tool: "echo"}); out.Fault != "" {
 		t.Error(out.Detail)
+	}
+}
+
+func TestPanicThroughTheEngineIsExplained(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		g, err := newGuest(t.Context(), policy.Default(), nil, Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.arena.refused = refused
+		_, err = guarded(g, func(*guest) (Outcome, error) { panic("boom") })
+		want := map[bool]Fault{false: FaultInternal, true: FaultMemory}[refused]
+		if f := g.explain(err); f.Fault != want || !refused && !strings.Contains(f.Detail, "boom") {
+			t.Errorf("%+v", f)
+		}
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

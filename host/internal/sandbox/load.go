@@ -99,16 +99,21 @@ type part struct {
 	info Info
 }
 
-// compile compiles with the code cache, and without it when that goes wrong: a
-// full disk or an entry that does not load must not keep a module from running.
+// compile compiles code, which is what the engine is given of the module.
 func (e *Engine) compile(ctx context.Context, src Source, code []byte) (*part, error) {
-	entry := e.cache.open(digest(src.Wasm), src.Name)
-	p, err := compileIn(ctx, entry, src.Wasm, code)
+	return compileOrRetry(ctx, e.cache.open(digest(src.Wasm), src.Name), src.Wasm, code)
+}
+
+// compileOrRetry compiles with the code cache, and without it when that goes
+// wrong: a full disk or an entry that does not load must not keep a module from
+// running.
+func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm, code []byte) (*part, error) {
+	p, err := compileIn(ctx, entry, wasm, code)
 	if err == nil || !entry.onDisk() {
 		return p, err
 	}
 	memory := newMemoryEntry()
-	p, again := compileIn(ctx, memory, src.Wasm, code)
+	p, again := compileIn(ctx, memory, wasm, code)
 	if again != nil {
 		return nil, again
 	}

@@ -170,6 +170,10 @@ func files(tool, path string) (string, error) {
 		return strings.Join(names, " "), err
 	case "link":
 		return "linked", os.Symlink("../secret", path)
+	case "hardlink":
+		return "linked", os.Link(path, path+".2")
+	case "readlink":
+		return os.Readlink(path)
 	case "tree":
 		return "made and removed", tree(path)
 	default:
