@@ -69,13 +69,23 @@ func (h *Host) bind(ctx context.Context, t *manifest.Tool) ([]*binding, error) {
 	}
 	mod, err := h.engine.Load(ctx, *src)
 	if err != nil {
-		return nil, err
+		return nil, unnamed(err)
 	}
 	desc, err := mod.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return h.choose(t, src, mod, desc.Tools)
+}
+
+// unnamed takes the module's name off a refusal, which is told at its entry.
+func unnamed(err error) error {
+	if refused, ok := errors.AsType[*sandbox.LoadError](err); ok {
+		bare := *refused
+		bare.Module = ""
+		return &bare
+	}
+	return err
 }
 
 // source reads a module and says on which terms it runs.

@@ -47,6 +47,9 @@ type Message struct {
 // an error.
 func (m Message) MarshalJSON() ([]byte, error) {
 	type plain Message
+	if m.Content == nil {
+		m.Content = []Part{} // a list that is empty, and not null
+	}
 	var v any = plain(m)
 	if m.Role == Tool {
 		v = struct {

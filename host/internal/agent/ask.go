@@ -91,6 +91,9 @@ func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply
 func (d *driver) reply(step int, r *model.Reply) {
 	m := r.Message
 	m.Role = model.Assistant
+	if m.Content == nil {
+		m.Content = []model.Part{} // as it is when the message was stored and read back
+	}
 	dropped := r.DroppedCalls
 	if r.Finish == model.FinishLength || r.Finish == model.FinishContentFilter {
 		dropped += len(m.ToolCalls)

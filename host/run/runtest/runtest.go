@@ -54,7 +54,7 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 func Events(id run.ID) []run.Event {
 	call := model.ToolCall{ID: "call_1_1", Name: "count", Arguments: []byte(`{"text":"a b"}`)}
 	action := run.Action{Tool: "count", Input: call.Arguments, CallID: call.ID}
-	asked := model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{call}}
+	asked := model.Message{Role: model.Assistant, Content: []model.Part{}, ToolCalls: []model.ToolCall{call}}
 	said := model.Text(model.Assistant, "Two words.")
 	usage := model.Usage{PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15}
 	bodies := []run.Body{
