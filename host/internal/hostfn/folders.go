@@ -250,7 +250,7 @@ func (d *Folder) change(name string, do func(parent *os.Root, base string) error
 		return fs.ErrPermission
 	}
 	dir, base := path.Split(n.path)
-	parent, err := d.root.OpenRoot(path.Clean(dir))
+	parent, err := d.openDir(path.Clean(dir))
 	if err != nil {
 		return guestError(err)
 	}
@@ -262,6 +262,20 @@ func (d *Folder) change(name string, do func(parent *os.Root, base string) error
 		err = do(parent, base)
 	}
 	return guestError(errors.Join(err, parent.Close()))
+}
+
+// openDir opens a directory of the folder. os.Root opens whatever has the name,
+// and opening a FIFO blocks: so look before. A guest cannot make a FIFO, so it
+// cannot put one there in between.
+func (d *Folder) openDir(dir string) (*os.Root, error) {
+	info, err := d.root.Stat(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, errNotDir
+	}
+	return d.root.OpenRoot(dir)
 }
 
 func rootDevice(r *os.Root) (device, error) {
