@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/wagent-dev/wagent/sdk"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// granted returns the cleaned path, if it is in a granted folder. What a link in
+// the folder leads to is for the host to refuse.
+func granted(c *sdk.Call, name string) (string, error) {
+	folders := sdk.Folders(c)
+	if len(folders) == 0 {
+		return "", sdk.Errorf(abi.AuthRequired, "no folder is granted: add allow: {read: {./data: /data}} to the tool in the manifest")
+	}
+	if !path.IsAbs(name) && len(folders) == 1 {
+		name = path.Join(folders[0], name) // there is one thing it can mean
+	}
+	name = path.Clean(name)
+	if !sdk.Granted(folders, name) {
+		return "", sdk.Errorf(abi.AuthRequired, "%q is in no granted folder; granted are: %s", name, strings.Join(folders, ", "))
+	}
+	return name, nil
+}
+
+// roots returns the folders to begin with: the one that is named, or all.
+func roots(c *sdk.Call, name string) ([]string, error) {
+	if name == "" {
+		if all := sdk.Folders(c); len(all) > 0 {
+			return all, nil
+		}
+	}
+	one, err := granted(c, name)
+	return []string{one}, err
+}
+
+// explain says what an error of the system means for the caller.
+func explain(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return sdk.Errorf(abi.NotFound, "there is nothing at %q: list_files shows what there is", name)
+	case errors.Is(err, fs.ErrExist):
+		return sdk.Errorf(abi.Input, "%q is there already: set overwrite or append", name)
+	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "read-only"):
+		return sdk.Errorf(abi.AuthRequired, "%q may not be changed: add allow: {write: {HOST: %s}} to the tool in the manifest", name, path.Dir(name))
+	default:
+		return sdk.Errorf(abi.Internal, "%q: %w", name, bare(err))
+	}
+}
+
+// bare takes the operation and the path off an error.
+func bare(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}

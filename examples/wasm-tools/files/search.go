@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/wagent-dev/wagent/sdk"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// Match is a line that holds what was looked for.
+type Match struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// Matches is what search_files answers.
+type Matches struct {
+	Matches []Match `json:"matches"`
+	Files   int     `json:"files" doc:"files that were looked through"`
+	Cut     bool    `json:"cut,omitempty" doc:"there are more matches"`
+}
+
+// Text is one match a line.
+func (m Matches) Text() string {
+	var b strings.Builder
+	for _, one := range m.Matches {
+		fmt.Fprintf(&b, "%s:%d: %s\n", one.Path, one.Line, one.Text)
+	}
+	if m.Cut {
+		b.WriteString("… and more: narrow the pattern\n")
+	}
+	fmt.Fprintf(&b, "%d matches in %d files", len(m.Matches), m.Files)
+	return b.String()
+}
+
+// maxShown is how many bytes of a matching line are returned.
+const maxShown = 400
+
+// search is a search under way.
+type search struct {
+	Matches
+	call  *sdk.Call
+	re    *regexp.Regexp
+	name  string
+	limit int
+}
+
+func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
+	pattern := a.Pattern
+	if !a.Regexp {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	if !a.Exact {
+		pattern = "(?i)" + pattern
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return Matches{}, sdk.Errorf(abi.Input, "pattern: %w", err)
+	}
+	if _, err := path.Match(a.Name, ""); err != nil {
+		return Matches{}, sdk.Errorf(abi.Input, "name: not a pattern such as *.txt")
+	}
+	from, err := roots(c, a.Path)
+	if err != nil {
+		return Matches{}, err
+	}
+	s := &search{call: c, re: re, name: a.Name, limit: a.Limit}
+	s.Matches.Matches = []Match{}
+	for _, root := range from {
+		if err := s.walk(root, 0); err != nil {
+			return Matches{}, err
+		}
+	}
+	return s.Matches, nil
+}
+
+// walk looks through a file or folder. A file in a folder that is not text or
+// cannot be read is passed over.
+func (s *search) walk(name string, depth int) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return explain(name, err)
+	}
+	if !info.IsDir() {
+		return s.file(name)
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return explain(name, err)
+	}
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		switch {
+		case s.Cut:
+			return nil
+		case e.IsDir() && depth < maxDeep:
+			err = s.walk(below, depth+1)
+		case !e.IsDir() && s.fits(e.Name()):
+			err = s.file(below)
+		}
+		if err != nil {
+			s.call.Debugf("passed over %s: %v", below, err)
+		}
+	}
+	return nil
+}
+
+func (s *search) fits(name string) bool {
+	ok, err := path.Match(s.name, name)
+	return s.name == "" || err == nil && ok
+}
+
+func (s *search) file(name string) error {
+	in, closer, err := openText(name)
+	if err != nil {
+		return err
+	}
+	defer closer()
+	s.Files++
+	for n := 1; ; n++ {
+		line, err := nextLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return explain(name, err)
+		case !s.re.MatchString(line):
+			continue
+		case len(s.Matches.Matches) == s.limit:
+			s.Cut = true
+			return nil
+		}
+		if len(line) > maxShown {
+			line = strings.ToValidUTF8(line[:maxShown], "") + "…"
+		}
+		s.Matches.Matches = append(s.Matches.Matches, Match{name, n, strings.TrimSpace(line)})
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+	"github.com/wagent-dev/wagent/sdk/sdktest"
+)
+
+// folder makes a granted folder with a few files.
+func folder(t *testing.T) (string, sdktest.Option) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"notes.txt":     "first line\nThe sea is near.\nlast line",
+		"sub/deep.md":   "# Title\nthe SEA again\n",
+		"picture.bin":   "\x00\x01the sea",
+		"sub/empty.txt": "",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, sdktest.Folders(dir)
+}
+
+func call(t *testing.T, tool string, args map[string]any, opt sdktest.Option) string {
+	t.Helper()
+	res := sdktest.Call(t, tool, args, opt)
+	if res.Error != nil {
+		t.Fatalf("%s %v: %v", tool, args, res.Error)
+	}
+	return res.Text()
+}
+
+func TestFilesAreListed(t *testing.T) {
+	dir, grant := folder(t)
+	if got, want := call(t, "list_files", nil, grant), dir+"/notes.txt  37 bytes\n"+dir+"/picture.bin  9 bytes\n"+dir+"/sub/\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := call(t, "list_files", map[string]any{"recursive": true}, grant); !strings.Contains(got, "sub/deep.md  22 bytes") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLinesAreRead(t *testing.T) {
+	dir, grant := folder(t)
+	for want, args := range map[string]map[string]any{
+		"first line\nThe sea is near.\nlast line\n":                   {"path": "notes.txt"},
+		"The sea is near.\n… the file goes on: read it from line 3\n": {"path": dir + "/notes.txt", "start": 2, "lines": 1},
+		"the file has fewer than 9 lines":                             {"path": "notes.txt", "start": 9},
+		"the file is empty":                                           {"path": "sub/empty.txt"},
+	} {
+		if got := call(t, "read_file", args, grant); got != want {
+			t.Errorf("%v: got %q, want %q", args, got, want)
+		}
+	}
+}
+
+func TestALongLineIsCut(t *testing.T) {
+	dir, grant := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, "long"), []byte(strings.Repeat("é", 300_000)+"\nend"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := call(t, "read_file", map[string]any{"path": "long"}, grant)
+	if len(got) > 2*maxLine || !strings.HasSuffix(got, "… (the line is longer)\nend\n") {
+		t.Errorf("%d bytes: …%q", len(got), got[max(0, len(got)-60):])
+	}
+}
+
+func TestTextIsFound(t *testing.T) {
+	dir, grant := folder(t)
+	got := call(t, "search_files", map[string]any{"pattern": "the sea"}, grant)
+	want := dir + "/notes.txt:2: The sea is near.\n" + dir + "/sub/deep.md:2: the SEA again\n2 matches in 3 files"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := call(t, "search_files", map[string]any{"pattern": "^the s.a", "regexp": true, "case_sensitive": true}, grant); !strings.HasPrefix(got, "0 matches") {
+		t.Errorf("got %q", got)
+	}
+	if got := call(t, "search_files", map[string]any{"pattern": "e", "name": "*.txt", "limit": 1}, grant); !strings.Contains(got, "and more") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWritingReplacesNothingUnasked(t *testing.T) {
+	dir, grant := folder(t)
+	if got := call(t, "write_file", map[string]any{"path": "new.txt", "content": "one\n"}, grant); got != "wrote 4 bytes to "+dir+"/new.txt" {
+		t.Errorf("got %q", got)
+	}
+	res := sdktest.Call(t, "write_file", map[string]any{"path": "new.txt", "content": "two"}, grant)
+	if res.Error == nil || !strings.Contains(res.Error.Message, "is there already") {
+		t.Errorf("got %+v", res)
+	}
+	call(t, "write_file", map[string]any{"path": "new.txt", "content": "two", "append": true}, grant)
+	data, err := os.ReadFile(filepath.Join(dir, "new.txt"))
+	if err != nil || string(data) != "one\ntwo" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func TestErrorsNameWhatIsMissing(t *testing.T) {
+	dir, grant := folder(t)
+	none := sdktest.Folders()
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		opt  sdktest.Option
+		kind abi.ErrorKind
+		want string
+	}{
+		{"read_file", map[string]any{"path": "/data/x"}, none, abi.AuthRequired, "allow: {read: {./data: /data}}"},
+		{"read_file", map[string]any{"path": "/etc/passwd"}, grant, abi.AuthRequired, "granted are: " + dir},
+		{"read_file", map[string]any{"path": "../../etc/passwd"}, grant, abi.AuthRequired, "is in no granted folder"},
+		{"read_file", map[string]any{"path": "nope"}, grant, abi.NotFound, "list_files shows"},
+		{"read_file", map[string]any{"path": "sub"}, grant, abi.Input, "is a folder"},
+		{"read_file", map[string]any{"path": "picture.bin"}, grant, abi.Input, "not a text file"},
+		{"list_files", map[string]any{"path": "nope"}, grant, abi.NotFound, "there is nothing at"},
+		{"search_files", map[string]any{"pattern": "(", "regexp": true}, grant, abi.Input, "pattern: "},
+		{"write_file", map[string]any{"path": "/out/x", "content": ""}, grant, abi.AuthRequired, "is in no granted folder"},
+	} {
+		res := sdktest.Call(t, c.tool, c.args, c.opt)
+		if res.Error == nil || res.Error.Kind != c.kind || !strings.Contains(res.Error.Message, c.want) {
+			t.Errorf("%s %v: %+v, want %q", c.tool, c.args, res.Error, c.want)
+		}
+	}
+}
