@@ -252,7 +252,7 @@ func (a *app) outcome(o *host.Outcome, t *manifest.Tool, name string) error {
 			return failed(err)
 		}
 	}
-	for _, l := range detailLines(o.Detail) {
+	for _, l := range detailLines(o.Detail, maxDetail) {
 		fmt.Fprintln(a.err, "  "+st.dim(l))
 	}
 	if o.Receipt.Module != "" {
@@ -278,7 +278,7 @@ func callFailure(o *host.Outcome, t *manifest.Tool) string {
 	case run.KindOutput:
 		return fmt.Sprintf("stopped at its output limit of %s (limits.output, --output-limit)", bytesText(p.Limits.Output))
 	default:
-		return string(o.Kind) + ": " + strings.TrimSpace(resultText(&o.Result))
+		return string(o.Kind) + ": " + flat(resultText(&o.Result))
 	}
 }
 

@@ -28,23 +28,21 @@ func receiptText(r *run.Receipt) string {
 	return strings.Join(parts, ", ")
 }
 
-// detailLines returns the last words of a guest that failed, ready to print.
-func detailLines(detail string) []string {
-	detail = strings.TrimSpace(detail)
-	if detail == "" {
-		return nil
-	}
-	lines := strings.Split(detail, "\n")
-	cut := len(lines) - maxDetail
-	if cut > 0 {
-		lines = lines[cut:]
-	}
-	out := make([]string, 0, len(lines)+1)
-	if cut > 0 {
-		out = append(out, "… "+count(cut, "line")+" before")
-	}
-	for _, l := range lines {
-		out = append(out, visible.Line(strings.TrimRight(l, "\r"), maxReason))
+// detailLines returns the first most lines of what a failed guest left, ready to
+// print.
+func detailLines(detail string, most int) []string {
+	var out []string
+	for l := range strings.Lines(strings.ReplaceAll(detail, "\t", "  ")) {
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		if len(out) == most {
+			break
+		}
+		out = append(out, visible.Line(strings.TrimRight(l, "\r\n"), maxReason))
 	}
 	return out
 }
+
+// flat puts text on one line.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }

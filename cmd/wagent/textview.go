@@ -15,6 +15,7 @@ const (
 	maxReason = 400 // of an error
 	maxLog    = 256 // of a line that a tool wrote
 	maxDetail = 12  // lines of a failed guest's last words
+	maxHint   = 1   // of those, without -v
 )
 
 // view shows a run.
@@ -145,16 +146,20 @@ func (v *textView) returned(r run.Returned) {
 	line := v.style.green("✓ ") + v.label(r.Tool, r.CallID)
 	if r.IsError {
 		line = fmt.Sprintf("%s%s: %s: %s", v.style.red("✗ "), v.label(r.Tool, r.CallID),
-			v.style.red(string(r.ErrorKind)), visible.Line(said, maxReason))
+			v.style.red(string(r.ErrorKind)), visible.Line(flat(said), maxReason))
 	}
 	if r.Receipt != nil {
 		line += "  " + v.style.dim(receiptText(r.Receipt))
 	}
 	v.scr.note(line)
 	if v.verbose && !r.IsError {
-		v.scr.note("  " + v.style.dim(visible.Line(said, maxReason)))
+		v.scr.note("  " + v.style.dim(visible.Line(flat(said), maxReason)))
 	}
-	for _, l := range detailLines(r.Detail) {
+	most := maxHint
+	if v.verbose {
+		most = maxDetail
+	}
+	for _, l := range detailLines(r.Detail, most) {
 		v.scr.note("  " + v.style.dim(l))
 	}
 }

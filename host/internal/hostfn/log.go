@@ -15,7 +15,7 @@ import (
 
 const (
 	maxLine = 4 << 10 // bytes of one line, before and after it is made visible
-	maxTail = 2 << 10 // bytes kept of the end, for errors
+	maxTail = 8 << 10 // bytes kept of the end, for errors: a Go guest dumps its stacks after the reason
 )
 
 // LogSink takes what one call writes to stdout, stderr and its log, up to a
@@ -81,7 +81,7 @@ func (s *LogSink) Flush() {
 	}
 }
 
-// Tail returns about the last 2 KiB of what was written, dropped or not, made
+// Tail returns about the last 8 KiB of what was written, dropped or not, made
 // visible, with its newlines.
 func (s *LogSink) Tail() string {
 	s.mu.Lock()

@@ -131,7 +131,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 	}()
 	plugin.SetLogger(func(l extism.LogLevel, line string) { g.sink.Line(extismLevel(l), line) })
 	if need := int64(len(input)) + extismSlack; g.arena.total+need > g.limits.Memory {
-		return nil, fault(FaultMemory, "the arguments (%d bytes) do not fit into the tool's memory limit of %d bytes", len(input), g.limits.Memory)
+		return nil, fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(len(input))), size(g.limits.Memory))
 	}
 	rc, out, err := plugin.CallWithContext(ctx, name, input)
 	switch {

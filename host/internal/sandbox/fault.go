@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero/sys"
@@ -57,7 +58,7 @@ func (g *guest) classify(err error) *FaultError {
 	text := err.Error()
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() != 0 && g.arena.refused, g.arena.refused && isTrap(text):
-		return fault(FaultMemory, "the tool needed more memory than its limit of %d bytes; ask for less at once", g.limits.Memory)
+		return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
 	case errors.As(err, &exit):
 		return g.exitedWith(exit.ExitCode())
 	case strings.HasPrefix(strings.TrimPrefix(text, wasmError), stackOverflow):
@@ -82,12 +83,8 @@ func isTrap(text string) bool { return strings.HasPrefix(text, wasmError) }
 // died, as ": line", or nothing.
 func (g *guest) lastWords() string {
 	lines := strings.Split(strings.TrimSpace(g.sink.Tail()), "\n")
-	for _, l := range lines {
-		for _, mark := range []string{"panic:", "fatal error:", "panicked at"} {
-			if strings.Contains(l, mark) {
-				return ": " + oneLine(l, maxWords)
-			}
-		}
+	if i := slices.IndexFunc(lines, isReason); i >= 0 {
+		return ": " + oneLine(lines[i], maxWords)
 	}
 	if last := oneLine(lines[len(lines)-1], maxWords); last != "" {
 		return ": " + last
@@ -95,11 +92,38 @@ func (g *guest) lastWords() string {
 	return ""
 }
 
+// isReason says that a line is where a language's runtime says why it breaks off.
+func isReason(line string) bool {
+	for _, mark := range []string{"panic:", "fatal error:", "panicked at"} {
+		if strings.Contains(line, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxLines is how many lines of a guest's output an error has.
+const maxLines = 12
+
+// lastLines returns the lines of the output that say most: from the reason on,
+// where there is one, else the last.
+func lastLines(text string) string {
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	i := slices.IndexFunc(lines, isReason)
+	if i < 0 {
+		i = max(0, len(lines)-maxLines)
+	}
+	return strings.TrimSpace(strings.Join(lines[i:min(len(lines), i+maxLines)], "\n"))
+}
+
 // outcome makes a fault what the model and people are shown.
 func (e *FaultError) outcome(tail string) Outcome {
 	detail := e.Detail
-	if tail = cleanLines(tail, maxDetail); tail != "" {
-		detail = strings.TrimSpace(detail + "\nthe tool's last output:\n" + tail)
+	if tail = lastLines(cleanLines(tail, maxDetail)); tail != "" {
+		detail = strings.TrimSpace(tail + "\n" + detail)
 	}
 	if detail == "" {
 		detail = e.Message

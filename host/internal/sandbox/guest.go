@@ -158,5 +158,5 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 func tooMuchOutput(limit int64) *FaultError {
-	return fault(FaultOutput, "the tool's answer is larger than its limit of %d bytes; ask for less at once", limit)
+	return fault(FaultOutput, "the tool's answer is larger than its limit of %s; ask for less at once", size(limit))
 }

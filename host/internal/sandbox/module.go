@@ -145,7 +145,7 @@ func (m *Module) request(g *guest, c Call) (*request, error) {
 		return nil, err
 	}
 	if int64(len(req.input)) > g.limits.Input {
-		return nil, fault(FaultInvalidArgs, "the arguments are too large: %d bytes, the limit is %d", len(req.input), g.limits.Input)
+		return nil, fault(FaultInvalidArgs, "the arguments are too large: %s, the limit is %s", size(int64(len(req.input))), size(g.limits.Input))
 	}
 	return req, nil
 }
@@ -198,7 +198,7 @@ func guarded(g *guest, do func(*guest) (Outcome, error)) (out Outcome, err error
 // panicked explains a panic that came through the engine.
 func (g *guest) panicked(p any) error {
 	if g.arena.refused {
-		return fault(FaultMemory, "the tool needs more memory to start than its limit of %d bytes", g.limits.Memory)
+		return fault(FaultMemory, "the tool needs more memory to start than its limit of %s", size(g.limits.Memory))
 	}
 	f := fault(FaultInternal, "the host failed while it ran the tool")
 	f.Detail = cleanLines(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), maxDetail)

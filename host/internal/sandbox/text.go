@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/host/visible"
 )
 
@@ -33,4 +35,17 @@ func cleanLines(s string, limit int) string {
 		s = visible.Ellipsis + s[at:]
 	}
 	return strings.TrimSpace(visible.Text(s))
+}
+
+// size writes a number of bytes as people read it, exactly: 32 MiB, 1500 bytes.
+func size(n int64) string {
+	for _, u := range []struct {
+		bytes int64
+		name  string
+	}{{policy.GiB, "GiB"}, {policy.MiB, "MiB"}, {policy.KiB, "KiB"}} {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
 }

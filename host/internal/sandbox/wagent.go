@@ -110,9 +110,9 @@ func (in *instance) write(data []byte) (uint32, error) {
 	ptr := uint32(got)
 	switch {
 	case ptr == 0 && in.guest.arena.refused:
-		return 0, fault(FaultMemory, "the arguments (%d bytes) do not fit into the tool's memory limit of %d bytes", len(data), in.guest.limits.Memory)
+		return 0, fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(len(data))), size(in.guest.limits.Memory))
 	case ptr == 0:
-		return 0, fault(FaultInvalidArgs, "the tool does not take arguments of %d bytes", len(data))
+		return 0, fault(FaultInvalidArgs, "the tool does not take arguments of %s", size(int64(len(data))))
 	case !in.mod.Memory().Write(ptr, data):
 		return 0, fault(FaultInvalidResult, "the tool gave a buffer outside of its memory")
 	}
