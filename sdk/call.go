@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"time"
 
@@ -33,7 +34,7 @@ func (c *Call) Config(into any) error {
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	if err := decode(c.config, s, v.Elem(), "config"); err != nil {
+	if err := decode(c.config, s, v.Elem(), config); err != nil {
 		return Errorf(abi.Internal, "%w", err)
 	}
 	return nil
@@ -63,7 +64,9 @@ func (c *Call) logf(level abi.Level, format string, args []any) {
 func (c *Call) Progress(done, total int, message string) {
 	permille := 0
 	if total > 0 {
-		permille = int(int64(min(max(done, 0), total)) * 1000 / int64(total))
+		hi, lo := bits.Mul64(uint64(min(max(done, 0), total)), 1000)
+		q, _ := bits.Div64(hi, lo, uint64(total))
+		permille = int(q)
 	}
 	hostProgress(c, permille, message)
 }

@@ -11,12 +11,24 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
-// maxFaults is how many mistakes one error names.
-const maxFaults = 6
+// What is decoded, as an error names a part of it.
+const (
+	argument = "argument"
+	config   = "config"
+)
+
+// An error is read by a model, and much of it was written by one: it names so
+// many mistakes, and of each so many characters of where and what it is.
+const (
+	maxFaults = 6
+	maxPath   = 120
+	maxReason = 300
+)
 
 // decode reads arguments into a Go value. The error is of kind input and names
 // every argument that is wrong, so that a model can correct all of them at once.
@@ -26,13 +38,13 @@ func decode(data json.RawMessage, s *shape, into reflect.Value, what string) err
 	}
 	d := decoder{what: what}
 	v, err := parse(data)
-	if err != nil {
-		return Errorf(abi.Input, "the %ss are not valid JSON: %w", what, err)
+	if _, ok := v.(map[string]any); err != nil {
+		d.fault("", "not valid JSON: %v", err)
+	} else if !ok {
+		d.fault("", "want an object, not %s", describeJSON(v))
+	} else {
+		d.value("", v, s, into, tags{})
 	}
-	if _, ok := v.(map[string]any); !ok {
-		return Errorf(abi.Input, "the %ss have to be a JSON object, not %s", what, describeJSON(v))
-	}
-	d.value("", v, s, into, tags{})
 	return d.err()
 }
 
@@ -52,7 +64,7 @@ func parse(data []byte) (any, error) {
 
 // decoder collects what is wrong.
 type decoder struct {
-	what   string // what a top-level value is called: argument, config
+	what   string // argument, config or default
 	faults []string
 }
 
@@ -67,15 +79,22 @@ func (d *decoder) err() error {
 }
 
 func (d *decoder) fault(path, format string, args ...any) {
-	if len(d.faults) > maxFaults {
+	if d.full() {
 		return
 	}
 	where := d.what
-	if path != "" {
-		where = fmt.Sprintf("%s %q", d.what, path)
+	switch {
+	case path != "":
+		where = fmt.Sprintf("%s %q", d.what, clip(path, maxPath))
+	case d.what == argument:
+		where = "arguments"
 	}
-	d.faults = append(d.faults, where+": "+fmt.Sprintf(format, args...))
+	d.faults = append(d.faults, where+": "+clip(fmt.Sprintf(format, args...), maxReason))
 }
+
+// full says that there are more mistakes than are named, so that a model which
+// sent a million of them does not have the rest looked at.
+func (d *decoder) full() bool { return len(d.faults) > maxFaults }
 
 // check decodes JSON into a value that is thrown away.
 func (d *decoder) check(path string, data json.RawMessage, s *shape, t tags) {
@@ -97,9 +116,7 @@ func (d *decoder) value(path string, v any, s *shape, dst reflect.Value, t tags)
 		dst.Set(reflect.New(s.elem.typ))
 		d.value(path, v, s.elem, dst.Elem(), t)
 	case free:
-		if v != nil {
-			dst.Set(reflect.ValueOf(plain(v)))
-		}
+		d.free(path, v, dst)
 	case raw:
 		d.raw(path, v, dst)
 	case boolean:
@@ -119,6 +136,19 @@ func (d *decoder) value(path string, v any, s *shape, dst reflect.Value, t tags)
 	default:
 		d.text(path, v, s, dst, t)
 	}
+}
+
+// free puts what encoding/json would into an interface.
+func (d *decoder) free(path string, v any, dst reflect.Value) {
+	if v == nil {
+		return
+	}
+	v, ok := plain(v)
+	if !ok {
+		d.fault(path, "a number in it is out of range")
+		return
+	}
+	dst.Set(reflect.ValueOf(v))
 }
 
 // raw hands the JSON to the type.
@@ -141,8 +171,8 @@ func (d *decoder) text(path string, v any, s *shape, dst reflect.Value, t tags) 
 	}
 	switch s.kind {
 	case moment:
-		m, err := time.Parse(time.RFC3339, str)
-		if err != nil {
+		var m time.Time
+		if err := m.UnmarshalText([]byte(str)); err != nil {
 			d.fault(path, "want a time like 2026-01-31T15:04:05Z, not %s", describeJSON(v))
 		}
 		dst.Set(reflect.ValueOf(m))
@@ -165,68 +195,7 @@ func (d *decoder) text(path string, v any, s *shape, dst reflect.Value, t tags) 
 			d.fault(path, "%s", wantOneOf(str, t.enum))
 			return
 		}
-		d.bounds(path, float64(len([]rune(str))), t, " characters")
+		d.bounds(path, float64(utf8.RuneCountInString(str)), t, " characters")
 		dst.SetString(str)
-	}
-}
-
-func (d *decoder) list(path string, v any, s *shape, dst reflect.Value, t tags) {
-	items, ok := v.([]any)
-	if !ok {
-		d.fault(path, "want a list, not %s", describeJSON(v))
-		return
-	}
-	d.bounds(path, float64(len(items)), t, " items")
-	out := reflect.MakeSlice(s.typ, len(items), len(items))
-	for i, item := range items {
-		d.value(fmt.Sprintf("%s[%d]", path, i), item, s.elem, out.Index(i), tags{enum: t.enum})
-	}
-	dst.Set(out)
-}
-
-func (d *decoder) dict(path string, v any, s *shape, dst reflect.Value) {
-	members, ok := v.(map[string]any)
-	if !ok {
-		d.fault(path, "want an object, not %s", describeJSON(v))
-		return
-	}
-	out := reflect.MakeMapWithSize(s.typ, len(members))
-	for _, name := range sorted(members) {
-		item := reflect.New(s.elem.typ).Elem()
-		d.value(join(path, name), members[name], s.elem, item, tags{})
-		out.SetMapIndex(reflect.ValueOf(name).Convert(s.typ.Key()), item)
-	}
-	dst.Set(out)
-}
-
-func (d *decoder) object(path string, v any, s *shape, dst reflect.Value) {
-	members, ok := v.(map[string]any)
-	if !ok {
-		d.fault(path, "want an object, not %s", describeJSON(v))
-		return
-	}
-	var known []string
-	for _, f := range s.fields {
-		known = append(known, f.name)
-		member, ok := members[f.name]
-		switch {
-		case ok && (member != nil || !f.optional):
-			d.value(join(path, f.name), member, f.shape, dst.FieldByIndex(f.index), f.tags)
-		case f.tags.def != nil:
-			def, _ := parse(f.tags.def) // checked when the tool was registered
-			d.value(join(path, f.name), def, f.shape, dst.FieldByIndex(f.index), f.tags)
-		case !f.optional:
-			d.fault(join(path, f.name), "is missing")
-		}
-	}
-	for _, name := range sorted(members) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		if hint := Suggest(name, known); hint != "" {
-			d.fault(join(path, name), "there is no such %s: did you mean %q?", d.what, hint)
-		} else {
-			d.fault(join(path, name), "there is no such %s: known are %s", d.what, strings.Join(known, ", "))
-		}
 	}
 }

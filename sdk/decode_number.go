@@ -3,7 +3,6 @@ package sdk
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -21,23 +20,26 @@ func (d *decoder) number(path string, v any, s *shape, dst reflect.Value, t tags
 	}
 	f, err := n.Float64()
 	if err != nil {
-		d.fault(path, "%s is out of range", n)
+		d.fault(path, "%s is out of range", clip(n.String(), shown))
 		return
 	}
+	written := strconv.FormatFloat(f, 'f', -1, 64)
 	switch {
 	case dst.Kind() == reflect.String: // json.Number
 		dst.SetString(string(n))
 	case dst.CanFloat():
 		if dst.OverflowFloat(f) {
-			d.fault(path, "%s is out of range", n)
+			d.fault(path, "%s is out of range", clip(n.String(), shown))
 			return
 		}
 		dst.SetFloat(f)
 	case !setInteger(dst, n, f):
-		d.fault(path, "want a whole number that fits %s, not %s", s.typ, n)
+		d.fault(path, "want a whole number that fits %s, not %s", s.typ, clip(n.String(), shown))
 		return
+	default:
+		written = fmt.Sprint(dst)
 	}
-	if t.enum != nil && !slices.Contains(t.enum, strconv.FormatFloat(f, 'f', -1, 64)) {
+	if t.enum != nil && !slices.Contains(t.enum, written) {
 		d.fault(path, "%s", wantOneOf(n.String(), t.enum))
 	}
 	d.bounds(path, f, t, "")
@@ -71,7 +73,7 @@ func setInteger(dst reflect.Value, n json.Number, f float64) bool {
 }
 
 // bounds checks a size against min and max.
-func (d *decoder) bounds(path string, size float64, t tags, unit string) {
+func (d *decoder) bounds(path string, size float64, t tags, unit string) bool {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	if t.min != nil && size < *t.min {
 		d.fault(path, "want at least %s%s, not %s", number(*t.min), unit, number(size))
@@ -79,6 +81,7 @@ func (d *decoder) bounds(path string, size float64, t tags, unit string) {
 	if t.max != nil && size > *t.max {
 		d.fault(path, "want at most %s%s, not %s", number(*t.max), unit, number(size))
 	}
+	return (t.min == nil || size >= *t.min) && (t.max == nil || size <= *t.max)
 }
 
 func article(k kind) string {
@@ -99,12 +102,9 @@ func describeJSON(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:
-		return "the number " + v.String()
+		return "the number " + clip(v.String(), shown)
 	case string:
-		if r := []rune(v); len(r) > shown {
-			v = string(r[:shown]) + "…"
-		}
-		return "the string " + strconv.Quote(v)
+		return "the string " + strconv.Quote(clip(v, shown))
 	case []any:
 		return "a list"
 	default:
@@ -113,41 +113,39 @@ func describeJSON(v any) string {
 }
 
 func wantOneOf(got string, enum []string) string {
-	if r := []rune(got); len(r) > shown {
-		got = string(r[:shown]) + "…"
+	return fmt.Sprintf("want one of %s, not %q", strings.Join(enum, ", "), clip(got, shown))
+}
+
+// clip cuts a text after n characters, and shows that it did.
+func clip(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
 	}
-	return fmt.Sprintf("want one of %s, not %q", strings.Join(enum, ", "), got)
+	return s
 }
 
 // plain makes float64 of the numbers in v, as encoding/json does for an
-// interface.
-func plain(v any) any {
+// interface, and says whether all of them fit.
+func plain(v any) (_ any, ok bool) {
+	ok = true
 	switch v := v.(type) {
 	case json.Number:
 		f, err := v.Float64()
-		if err != nil {
-			return v
-		}
-		return f
+		return f, err == nil
 	case []any:
 		for i := range v {
-			v[i] = plain(v[i])
+			var fits bool
+			v[i], fits = plain(v[i])
+			ok = ok && fits
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = plain(v[k])
+			var fits bool
+			v[k], fits = plain(v[k])
+			ok = ok && fits
 		}
 	}
-	return v
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func sorted(m map[string]any) []string {
-	return slices.Sorted(maps.Keys(m))
+	return v, ok
 }

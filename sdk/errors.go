@@ -19,8 +19,11 @@ func Errorf(kind abi.ErrorKind, format string, args ...any) error {
 // somewhere in the chain is kept; the message is that of the whole chain.
 func toolError(err error) *abi.Error {
 	var known *abi.Error
-	if !errors.As(err, &known) || known == nil {
+	switch {
+	case !errors.As(err, &known):
 		return &abi.Error{Kind: abi.Internal, Message: err.Error()}
+	case known == nil: // a variable of type *abi.Error that was returned unset
+		return &abi.Error{Kind: abi.Internal, Message: "the tool returned a nil *abi.Error as its error"}
 	}
 	e := *known
 	e.Message = err.Error()

@@ -13,22 +13,25 @@ import (
 // garbage collector leaves it alone. It is one value of the package because the
 // host comes in through exported functions, which have no receiver.
 var guest struct {
-	requests map[uint32][]byte // by address
+	requests map[uint32][]byte // by address, until the call that reads it
+	held     uint64            // bytes of them
 	answer   []byte            // until the next call
 }
 
-// maxRequest is the largest buffer that wagent_alloc hands out.
-const maxRequest = 1 << 28
+// maxRequests is the most bytes of buffers that wagent_alloc has out at once.
+const maxRequests = 1 << 28
 
 //go:wasmexport wagent_abi
 func exportABI() uint32 { return abi.Version }
 
 //go:wasmexport wagent_alloc
 func exportAlloc(n uint32) uint32 {
-	if n > maxRequest {
+	size := uint64(max(n, 1))
+	if guest.held+size > maxRequests {
 		return 0
 	}
-	b := make([]byte, max(n, 1))
+	guest.held += size
+	b := make([]byte, size)
 	address := uint32(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 	if guest.requests == nil {
 		guest.requests = make(map[uint32][]byte)
@@ -50,8 +53,9 @@ func exportDescribe() uint64 {
 func exportCall(address, n uint32) uint64 {
 	b, ok := guest.requests[address]
 	delete(guest.requests, address)
+	guest.held -= uint64(len(b))
 	if !ok || n > uint32(len(b)) {
-		return answer(respond(abi.Result{}, errors.New("the host's request is not where wagent_alloc put it")))
+		return answer(fail(errors.New("the host's request is not where wagent_alloc put it")))
 	}
 	return answer(registered.serve(host{}, b[:n]))
 }

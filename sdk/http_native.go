@@ -16,5 +16,9 @@ func hostHTTP(c *Call, req []byte) ([]byte, error) {
 	if err := json.Unmarshal(req, &r); err != nil {
 		return nil, abi.ErrInvalid
 	}
-	return json.Marshal(c.host.HTTP(&r))
+	res := c.host.HTTP(&r)
+	if res == nil {
+		return nil, abi.ErrUnavailable
+	}
+	return json.Marshal(res)
 }

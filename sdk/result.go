@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -39,11 +40,19 @@ func encode(v any) (abi.Result, error) {
 		return abi.Result{}, fmt.Errorf("result: %w", err)
 	}
 	res := Text(string(b))
-	if t, ok := v.(Texter); ok {
-		res = Text(t.Text())
-	}
-	if b[0] == '{' {
+	switch b[0] {
+	case '{':
 		res.StructuredContent = b
+	case '"':
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return abi.Result{}, fmt.Errorf("result: %w", err)
+		}
+		res = Text(s)
+	}
+	// A nil pointer has the method too, and no text.
+	if t, ok := v.(Texter); ok && string(b) != "null" {
+		res.Content = Text(t.Text()).Content
 	}
 	return res, nil
 }

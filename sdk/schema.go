@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"reflect"
 	"strconv"
 )
 
@@ -45,7 +46,7 @@ func (s *shape) append(b []byte, t tags) []byte {
 		b = appendEnum(b, start, target.kind, t.enum)
 	}
 	if names := boundNames(target.kind); names != nil {
-		b = appendBound(b, start, names[0], t.min)
+		b = appendBound(b, start, names[0], lowest(target, t))
 		b = appendBound(b, start, names[1], t.max)
 	}
 	if t.def != nil {
@@ -150,6 +151,14 @@ func boundNames(k kind) []string {
 	default:
 		return nil
 	}
+}
+
+// lowest is what min says, or what the type does.
+func lowest(s *shape, t tags) *float64 {
+	if t.min == nil && s.kind == integer && reflect.Zero(s.typ).CanUint() {
+		return new(0.0)
+	}
+	return t.min
 }
 
 func appendBound(b []byte, start int, name string, v *float64) []byte {

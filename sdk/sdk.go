@@ -26,6 +26,7 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,20 +43,22 @@ import (
 // Schema and what is checked before fn runs. A may also be json.RawMessage or a
 // map with string keys, for arguments of any shape. The result R becomes
 //
-//   - a string: one text;
+//   - a string, or a type that is one in JSON: one text;
 //   - an [abi.Result]: itself;
 //   - a struct or map: structured content, and as text its JSON, or what its
 //     Text method returns if it is a [Texter];
 //   - anything else: its JSON as text.
 //
 // An error of fn reaches the model with its message; [Errorf] says what kind it
-// is. A panic of fn becomes an error of kind internal with the panic's message,
-// and its stack goes to the log.
+// is. A panic of fn, or of a method of what it returned, becomes an error of kind
+// internal with the panic's message, and its stack goes to the log. What Go
+// itself ends the program for, such as a panic in another goroutine, memory that
+// runs out or a deadlock, cannot be caught: the host reports it as a trap.
 //
-// A registration that cannot work (a name that is taken or not allowed, a type
-// that has no schema) does not panic: the tool is left out of the description,
-// the reason is logged when the module is described, and a call of it fails with
-// that reason.
+// A registration that cannot work (a name that is not allowed, a type that has no
+// schema) does not panic: the tool is left out of the description, the reason is
+// logged when the module is described, and a call of it fails with that reason.
+// Of two tools of one name neither is served.
 func Tool[A, R any](name, description string, fn func(*Call, A) (R, error), opts ...Option) {
 	register(&registered, name, description, fn, opts)
 }
@@ -79,23 +82,39 @@ type tool struct {
 
 func register[A, R any](r *registry, name, description string, fn func(*Call, A) (R, error), opts []Option) {
 	t := &tool{Tool: abi.Tool{Name: name, Description: description}}
+	t.fault = prepare(t, fn, opts)
+	r.add(t)
+}
+
+// prepare makes t ready to be called. Types have methods that run here, such as
+// the UnmarshalText that reads a default: if one panics, that is why the tool
+// cannot be served, and the others can.
+func prepare[A, R any](t *tool, fn func(*Call, A) (R, error), opts []Option) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if fn == nil {
+		return errors.New("its function is nil")
+	}
 	in, err := argumentShape(reflect.TypeFor[A]())
 	if err != nil {
-		t.fault = fmt.Errorf("arguments: %w", err)
+		return fmt.Errorf("arguments: %w", err)
 	}
 	out, err := resultShape(reflect.TypeFor[R]())
-	if err != nil && t.fault == nil {
-		t.fault = fmt.Errorf("result: %w", err)
+	if err != nil {
+		return fmt.Errorf("result: %w", err)
 	}
-	if t.fault == nil {
-		t.InputSchema, t.OutputSchema = in.argumentSchema(), out.resultSchema()
-	}
+	t.InputSchema, t.OutputSchema = in.argumentSchema(), out.resultSchema()
 	for _, o := range opts {
-		o.apply(&t.Tool)
+		if o != nil {
+			o.apply(&t.Tool)
+		}
 	}
 	t.call = func(c *Call, raw json.RawMessage) (abi.Result, error) {
 		var args A
-		if err := decode(raw, in, reflect.ValueOf(&args).Elem(), "argument"); err != nil {
+		if err := decode(raw, in, reflect.ValueOf(&args).Elem(), argument); err != nil {
 			return abi.Result{}, err
 		}
 		v, err := fn(c, args)
@@ -104,20 +123,27 @@ func register[A, R any](r *registry, name, description string, fn func(*Call, A)
 		}
 		return encode(v)
 	}
-	r.add(t)
+	return checkTool(&t.Tool)
+}
+
+// checkTool refuses what a host would not take.
+func checkTool(t *abi.Tool) error {
+	if !abi.ValidName(t.Name) {
+		return fmt.Errorf("the name must be a letter or underscore and then letters, digits, underscores or hyphens, at most %d", abi.MaxName)
+	}
+	for _, s := range []json.RawMessage{t.InputSchema, t.OutputSchema} {
+		if s != nil && (!json.Valid(s) || bytes.TrimSpace(s)[0] != '{') {
+			return errors.New("a schema given as an option is not a JSON object")
+		}
+	}
+	return nil
 }
 
 func (r *registry) add(t *tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t.fault == nil && !abi.ValidName(t.Name) {
-		t.fault = fmt.Errorf("the name must be a letter or underscore and then letters, digits, underscores or hyphens, at most %d", abi.MaxName)
-	}
-	if t.fault == nil && (t.InputSchema != nil && !json.Valid(t.InputSchema) || t.OutputSchema != nil && !json.Valid(t.OutputSchema)) {
-		t.fault = errors.New("a schema given as an option is not JSON")
-	}
 	for _, other := range r.tools {
-		if other.Name == t.Name && other.fault == nil && t.fault == nil {
+		if other.Name == t.Name {
 			other.fault = errors.New("the name is registered twice")
 			return
 		}

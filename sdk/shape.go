@@ -3,9 +3,9 @@ package sdk
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -86,6 +86,9 @@ var (
 )
 
 func (sh *shaper) shape(t reflect.Type) (*shape, error) {
+	if slices.Contains(sh.inside, t) {
+		return sh.again(t)
+	}
 	if k, ok := sh.special(t); ok {
 		return &shape{kind: k, typ: t}, nil
 	}
@@ -115,8 +118,8 @@ func (sh *shaper) shape(t reflect.Type) (*shape, error) {
 		}
 		return sh.around(list, t, false)
 	case reflect.Map:
-		if t.Key().Kind() != reflect.String && !sh.result {
-			return nil, fmt.Errorf("%s has keys that are not strings", t)
+		if !sh.keyed(t.Key()) {
+			return nil, fmt.Errorf("%s has keys that are not plain strings", t)
 		}
 		return sh.around(dict, t, sh.result)
 	case reflect.Pointer:
@@ -130,13 +133,6 @@ func (sh *shaper) shape(t reflect.Type) (*shape, error) {
 
 // special says how a type is seen that is not what its kind says.
 func (sh *shaper) special(t reflect.Type) (kind, bool) {
-	jsonType, textType := unmarshalerType, textUnmarshalerType
-	if sh.result {
-		jsonType, textType = marshalerType, textMarshalerType
-	}
-	can := func(i reflect.Type) bool {
-		return t.Implements(i) || t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(i)
-	}
 	switch {
 	case t == momentType:
 		return moment, true
@@ -148,12 +144,59 @@ func (sh *shaper) special(t reflect.Type) (kind, bool) {
 		return number, true
 	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface:
 		return 0, false
-	case can(jsonType):
+	case sh.result:
+		return writesItself(t)
+	default:
+		return readsItself(t)
+	}
+}
+
+// readsItself says how a type is seen that has an Unmarshal method.
+func readsItself(t reflect.Type) (kind, bool) {
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(unmarshalerType):
 		return raw, true
-	case can(textType):
+	case p.Implements(textUnmarshalerType):
 		return parsed, true
 	}
 	return 0, false
+}
+
+// writesItself says how a type is seen that has a Marshal method. One that needs
+// a pointer is called only for a value that has an address, so what comes out
+// is not known.
+func writesItself(t reflect.Type) (kind, bool) {
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(marshalerType):
+		return raw, true
+	case t.Implements(textMarshalerType):
+		return parsed, true
+	case p.Implements(textMarshalerType):
+		return raw, true
+	}
+	return 0, false
+}
+
+// keyed says whether a map may have such keys. Those of arguments are taken as
+// they are, so a type that would check them in UnmarshalText is none.
+func (sh *shaper) keyed(key reflect.Type) bool {
+	switch k := key.Kind(); {
+	case !sh.result:
+		return k == reflect.String && !reflect.PointerTo(key).Implements(textUnmarshalerType)
+	case k == reflect.String, reflect.Int <= k && k <= reflect.Uintptr:
+		return true
+	default:
+		return key.Implements(textMarshalerType)
+	}
+}
+
+// again is the shape of a type inside of itself. A result is written by
+// encoding/json whatever its schema says, so there it may be anything.
+func (sh *shaper) again(t reflect.Type) (*shape, error) {
+	if sh.result {
+		return &shape{kind: raw, typ: t}, nil
+	}
+	return nil, fmt.Errorf("%s contains itself: use json.RawMessage for the inner one", t)
 }
 
 // around is the shape of a type that is made of another.
@@ -167,73 +210,8 @@ func (sh *shaper) around(k kind, t reflect.Type, nullable bool) (*shape, error) 
 
 // enter is the shape of part, which is in whole.
 func (sh *shaper) enter(whole, part reflect.Type) (*shape, error) {
-	for _, t := range sh.inside {
-		if t == whole {
-			return nil, fmt.Errorf("%s contains itself: use json.RawMessage for the inner one", whole)
-		}
-	}
 	sh.inside = append(sh.inside, whole)
 	s, err := sh.shape(part)
 	sh.inside = sh.inside[:len(sh.inside)-1]
 	return s, err
-}
-
-// object is the shape of a struct. The fields of an embedded struct are its own,
-// unless it has one of that name.
-func (sh *shaper) object(t reflect.Type) (*shape, error) {
-	s := &shape{kind: object, typ: t}
-	var embedded []field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tags, err := parseTags(f)
-		if err != nil {
-			return nil, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
-		}
-		inline := f.Anonymous && tags.name == "" && f.Type.Kind() == reflect.Struct
-		if tags.skip || !f.IsExported() && !inline {
-			continue
-		}
-		elem, err := sh.enter(t, f.Type)
-		if err != nil {
-			return nil, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
-		}
-		if inline && elem.kind == object {
-			for _, g := range elem.fields {
-				g.index = append([]int{i}, g.index...)
-				embedded = append(embedded, g)
-			}
-			continue
-		}
-		if err := tags.check(elem, sh.result); err != nil {
-			return nil, fmt.Errorf("field %s of %s: %w", f.Name, t, err)
-		}
-		if tags.name == "" {
-			tags.name = f.Name
-		}
-		optional := tags.omit || !sh.result && (elem.kind == pointer || tags.def != nil)
-		s.fields = append(s.fields, field{name: tags.name, index: []int{i}, optional: optional, tags: tags, shape: elem})
-	}
-	return s, s.join(embedded)
-}
-
-// join adds the fields of embedded structs.
-func (s *shape) join(embedded []field) error {
-	own := make(map[string]bool)
-	for _, f := range s.fields {
-		if own[f.name] {
-			return fmt.Errorf("%s has two fields %q", s.typ, f.name)
-		}
-		own[f.name] = true
-	}
-	inherited := make(map[string]bool)
-	for _, f := range embedded {
-		if inherited[f.name] {
-			return errors.New("two embedded structs have a field " + f.name)
-		}
-		inherited[f.name] = true
-		if !own[f.name] {
-			s.fields = append(s.fields, f)
-		}
-	}
-	return nil
 }

@@ -5,8 +5,15 @@ import "strings"
 // Suggest returns the one of known that name was probably meant to be, or ""
 // if none is near. A model corrects itself faster when it is told.
 func Suggest(name string, known []string) string {
-	best, distance := "", 1+max(1, len(name)/3)
+	if len(name) > longest {
+		return ""
+	}
+	// Every name is near to one of a single letter.
+	best, distance := "", min(1+max(1, len(name)/3), len(name))
 	for _, k := range known {
+		if len(k) > longest {
+			continue
+		}
 		if d := edits(strings.ToLower(name), strings.ToLower(k)); d < distance {
 			best, distance = k, d
 		}
@@ -19,11 +26,8 @@ func Suggest(name string, known []string) string {
 const longest = 64
 
 // edits counts the insertions, deletions, replacements and swaps of neighbours
-// that make b of a.
+// that make b of a, in bytes.
 func edits(a, b string) int {
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
 	var before []int
 	row := make([]int, len(b)+1)
 	for j := range row {

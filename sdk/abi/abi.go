@@ -164,7 +164,7 @@ type Response struct {
 
 // Result is the answer of a tool.
 type Result struct {
-	Content           []Content       `json:"content"`
+	Content           []Content       `json:"content,omitzero"` // nil beside an error, else at least empty
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -40,7 +39,7 @@ func Deadline(d time.Duration) Option {
 }
 
 // HTTP lets answer stand for the network. An answer with Error set is a request
-// that the host refused or that got no response.
+// that the host refused or that got no response; nil is one that nobody answered.
 func HTTP(answer func(*abi.HTTPRequest) *abi.HTTPResponse) Option {
 	return func(c *call) error {
 		c.host.HTTP = answer
@@ -108,7 +107,7 @@ func State(values map[string]any) Option {
 		if c.host.State == nil {
 			c.host.State = make(map[string]json.RawMessage)
 		}
-		for k, v := range maps.All(values) {
+		for k, v := range values {
 			b, err := json.Marshal(v)
 			if err != nil {
 				return fmt.Errorf("state %s: %w", k, err)

@@ -116,7 +116,23 @@ func Do(tool string, args any, opts ...Option) (Result, error) {
 		return Result{}, fmt.Errorf("response: %w", err)
 	}
 	res.Result, res.Error = response.Result, response.Error
-	return res, nil
+	return res, checkResult(&res.Result)
+}
+
+// checkResult refuses what a host would: a tool that makes its own [abi.Result]
+// hears of it here first.
+func checkResult(r *abi.Result) error {
+	if s := r.StructuredContent; len(s) > 0 && s[0] != '{' && string(s) != "null" {
+		return fmt.Errorf("the structured content is not an object: %s", s)
+	}
+	for i, c := range r.Content {
+		switch {
+		case c.Type == "text", c.Type == "image" && c.MIMEType != "", c.Type == "resource" && c.Resource != nil:
+		default:
+			return fmt.Errorf("part %d of the content is no text, no image with a MIME type and no resource: type %q", i, c.Type)
+		}
+	}
+	return nil
 }
 
 // Describe returns the tools that the package under test registers. The test
