@@ -34,8 +34,10 @@ func TestResultsBecomeMessagesInCallOrder(t *testing.T) {
 	actions := []run.Action{{Tool: "a", CallID: "1"}, {Tool: "b", CallID: "2"}, {Tool: "c", CallID: "3"}}
 	said := model.Text(model.Assistant, "both")
 	bodies := []run.Body{
-		run.Prompted{Messages: []model.Message{model.Text(model.User, "go")}}, run.Began{Step: 1},
-		run.Replied{Step: 1, Message: &said}, run.Planned{Step: 1, Actions: actions},
+		run.Prompted{Messages: []model.Message{model.Text(model.User, "go")}},
+		run.Began{Step: 1},
+		run.Replied{Step: 1, Message: &said},
+		run.Planned{Step: 1, Actions: actions},
 	}
 	for _, id := range []string{"3", "1", "2"} {
 		bodies = append(bodies, run.Returned{Step: 1, CallID: id, Content: model.TextParts("result " + id)})
@@ -125,8 +127,11 @@ func TestApplyFromASnapshotEqualsFromTheBeginning(t *testing.T) {
 func TestEventsSurviveJSON(t *testing.T) {
 	events := runtest.Events("a")
 	for _, b := range []run.Body{
-		run.Delta{Text: "<b>&"}, run.Delta{Reasoning: "hm"}, run.Retried{Attempt: 1, WaitMS: 5, Error: "503"},
-		run.Progressed{CallID: "c", Tool: "t", Permille: 500}, run.Logged{CallID: "c", Tool: "t", Level: "info", Message: "m"},
+		run.Delta{Text: "<b>&"},
+		run.Delta{Reasoning: "hm"},
+		run.Retried{Attempt: 1, WaitMS: 5, Error: "503"},
+		run.Progressed{CallID: "c", Tool: "t", Permille: 500},
+		run.Logged{CallID: "c", Tool: "t", Level: "info", Message: "m"},
 	} {
 		events = append(events, run.Event{Run: "a", After: 3, Time: time.Unix(9, 0).UTC(), Body: b})
 	}

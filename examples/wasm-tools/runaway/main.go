@@ -66,6 +66,9 @@ func stack(*sdk.Call) (string, error) {
 
 //go:noinline
 func depth(n int) int {
+	if n < 0 { // after more calls than any stack holds
+		return 0
+	}
 	var frame [256]int
 	frame[n%256] = depth(n + 1)
 	return frame[n%256] + 1
