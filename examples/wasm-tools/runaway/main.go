@@ -85,13 +85,13 @@ func network(c *sdk.Call) (string, error) {
 }
 
 func file(*sdk.Call) (string, error) {
-	var errs []error
+	var refused []string
 	for _, name := range []string{"/etc/passwd", "../../../../etc/passwd", "/proc/self/environ"} {
 		data, err := os.ReadFile(name)
 		if err == nil {
 			return "read " + name + ": " + string(data), nil
 		}
-		errs = append(errs, err)
+		refused = append(refused, err.Error())
 	}
-	return "", errors.Join(errs...)
+	return "", errors.New(strings.Join(refused, "; "))
 }
