@@ -35,8 +35,9 @@ test: ## run the tests
 race: ## run the tests under the race detector
 	$(GO) test -race -timeout 15m ./...
 
-e2e: build tools ## run the built command against the built tools
-	$(GO) test -count=1 -tags e2e ./cmd/wagent/...
+e2e: build tools ## run the demo, and the laws of the loop two thousand times
+	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent
+	$(GO) test -count=1 ./host/internal/agent -rapid.checks=2000
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./...); do \
