@@ -13,6 +13,8 @@ import (
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
+//lint:file-ignore SA5008 some tags here are wrong on purpose
+
 // faultOf registers a tool with arguments A and result R and returns why it
 // cannot be served.
 func faultOf[A, R any](name string, opts ...Option) string {

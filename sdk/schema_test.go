@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//lint:file-ignore SA5008 some tags here are wrong on purpose
+
 type place struct {
 	City string `json:"city" doc:"where"`
 	Zip  string `json:"zip,omitempty"`
