@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,25 +13,7 @@ import (
 	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/run"
 	"github.com/wagent-dev/wagent/host/visible"
-	"github.com/wagent-dev/wagent/sdk/abi"
 )
-
-// callFlags are the flags of tools call: grants and limits as a manifest has
-// them.
-type callFlags struct {
-	args    string
-	http    []string
-	read    []string
-	write   []string
-	env     []string
-	config  []string
-	memory  manifest.Size
-	output  manifest.Size
-	timeout time.Duration
-	private bool
-	tool    manifest.Tool
-	format  *format
-}
 
 func newToolsCall(a *app) *cobra.Command {
 	var f callFlags
@@ -76,24 +55,6 @@ func exactlyTwo(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// sizeFlag is a flag with a size as the manifest writes it.
-type sizeFlag struct{ *manifest.Size }
-
-func (s sizeFlag) Type() string { return "size" }
-
-func (s sizeFlag) Set(text string) error {
-	v, err := manifest.ParseSize(text)
-	*s.Size = v
-	return err
-}
-
-func (s sizeFlag) String() string {
-	if s.Size == nil || *s.Size == 0 {
-		return ""
-	}
-	return s.Size.String()
-}
-
 func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err error) {
 	args, err := a.arguments(f.args)
 	if err != nil {
@@ -105,24 +66,51 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 	}
 	h, err := a.openTool(ctx, tool, name)
 	if err != nil {
-		return err
+		return ofEntry(err)
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
-	out, err := h.Call(ctx, name, args)
+	out, err := a.watch(name, func() (host.Outcome, error) { return h.Call(ctx, name, args) })
 	if err != nil {
 		return err
 	}
 	if f.format.value == "json" {
-		return a.outcomeJSON(&out)
+		err = a.outcomeJSON(&out)
+	} else {
+		err = a.outcome(&out, tool, name)
 	}
-	return a.outcome(&out, tool, name)
+	if out.Kind == run.KindCancelled && interrupted(ctx) {
+		return &ended{exitInterrupted, errInterrupted}
+	}
+	return err
+}
+
+// watch makes a call under a live line.
+func (a *app) watch(name string, call func() (host.Outcome, error)) (host.Outcome, error) {
+	scr := a.openScreen(a.out)
+	defer scr.close()
+	a.logger(scr).Debug("calling", "tool", name)
+	scr.begin(name, visible.Line(name, maxLog))
+	return call()
+}
+
+// ofEntry words the faults of the entry that the flags stand for: there is no
+// manifest, so its place in one says nothing.
+func ofEntry(err error) error {
+	var all []error
+	for _, one := range flatten(err) {
+		if e, ok := one.(*manifest.Error); ok && e.Path == "" { //nolint:errorlint // the outermost only
+			one = errors.New(strings.TrimPrefix(e.Error(), "tools[0]."))
+		}
+		all = append(all, one)
+	}
+	return errors.Join(all...)
 }
 
 func (a *app) arguments(given string) (json.RawMessage, error) {
 	if given == "-" {
-		text, err := a.prompt("-")
+		text, err := a.given("-")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--args: %w", err)
 		}
 		given = text
 	}
@@ -132,176 +120,33 @@ func (a *app) arguments(given string) (json.RawMessage, error) {
 	return json.RawMessage(given), nil
 }
 
-// entry is the manifest entry that the flags stand for.
-func (f *callFlags) entry(module string) (*manifest.Tool, error) {
-	t := f.tool
-	var err error
-	if t.Module, err = filepath.Abs(module); err != nil {
-		return nil, err
-	}
-	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout)}
-	t.Allow.PrivateNetworks = f.private
-	for _, rule := range f.http {
-		r := manifest.HTTPRule{Host: rule}
-		if methods, host, ok := strings.Cut(rule, " "); ok {
-			r = manifest.HTTPRule{Host: strings.TrimSpace(host), Methods: strings.Split(methods, ",")}
-		}
-		t.Allow.HTTP = append(t.Allow.HTTP, r)
-	}
-	if t.Allow.Read, err = folderFlags("--read", f.read); err != nil {
-		return nil, err
-	}
-	if t.Allow.Write, err = folderFlags("--write", f.write); err != nil {
-		return nil, err
-	}
-	if t.Allow.Env, err = pairFlags("--env", f.env, "="); err != nil {
-		return nil, err
-	}
-	config, err := pairFlags("--config", f.config, "=")
-	for k, v := range config {
-		if t.Config == nil {
-			t.Config = make(map[string]any)
-		}
-		t.Config[k] = v
-	}
-	return &t, err
-}
-
-func folderFlags(flag string, given []string) (map[string]string, error) {
-	out, err := pairFlags(flag, given, ":")
-	if err != nil {
-		return nil, err
-	}
-	abs := make(map[string]string, len(out))
-	for host, guest := range out {
-		path, err := filepath.Abs(host)
-		if err != nil {
-			return nil, err
-		}
-		abs[path] = guest
-	}
-	return abs, nil
-}
-
-func pairFlags(flag string, given []string, sep string) (map[string]string, error) {
-	if len(given) == 0 {
-		return nil, nil
-	}
-	out := make(map[string]string, len(given))
-	for _, g := range given {
-		i := strings.LastIndex(g, sep)
-		if sep == "=" {
-			i = strings.Index(g, sep)
-		}
-		if i <= 0 {
-			return nil, fmt.Errorf("%s %q: want two parts with %q between", flag, g, sep)
-		}
-		out[g[:i]] = g[i+1:]
-	}
-	return out, nil
-}
-
 // openTool loads the module. One that declares no tool has the tool it is asked
-// for: a program or a plain function takes any name.
+// for: a program takes any name, and a plain Extism plugin the name of one of its
+// functions. A module of the wagent ABI has to describe itself.
 func (a *app) openTool(ctx context.Context, t *manifest.Tool, name string) (*host.Host, error) {
 	open := func(t manifest.Tool) (*host.Host, error) {
 		return host.New(ctx, &manifest.Manifest{Version: 1, Tools: []manifest.Tool{t}}, a.options(a.err))
 	}
-	if t.Export == "" {
-		h, err := open(*t)
-		if err == nil {
-			return h, nil
-		}
-		named := *t
-		named.Name = name
-		h, again := open(named)
-		if again != nil {
-			return nil, err
-		}
-		if h.Tools()[0].ABI == "wagent" { // such a module has to describe itself
-			return nil, errors.Join(err, h.Close(ctx))
-		}
-		return h, nil
-	}
 	named := *t
 	named.Name = name
-	return open(named)
-}
-
-// called is an outcome as programs read it.
-type called struct {
-	Result    abi.Result    `json:"result"`
-	Receipt   run.Receipt   `json:"receipt"`
-	IsError   bool          `json:"is_error"`
-	ErrorKind run.ErrorKind `json:"error_kind,omitempty"`
-	Detail    string        `json:"detail,omitempty"`
-}
-
-func (a *app) outcomeJSON(o *host.Outcome) error {
-	err := writeJSON(a.out, called{o.Result, o.Receipt, o.Kind != "", o.Kind, o.Detail})
-	if err == nil && o.Kind != "" {
-		err = &ended{code: exitFailed}
+	if t.Export != "" {
+		return open(named)
 	}
-	return err
-}
-
-func (a *app) outcome(o *host.Outcome, t *manifest.Tool, name string) error {
-	st := a.errStyle()
-	if o.Kind == "" {
-		if _, err := io.WriteString(a.out, resultText(&o.Result)); err != nil {
-			return failed(err)
-		}
+	h, err := open(*t)
+	if err == nil {
+		return h, nil
 	}
-	for _, l := range detailLines(o.Detail, maxDetail) {
-		fmt.Fprintln(a.err, "  "+st.dim(l))
-	}
-	if o.Receipt.Module != "" {
-		fmt.Fprintln(a.err, st.dim(receiptText(&o.Receipt)))
-	}
-	if o.Kind == "" {
-		return nil
-	}
-	return failed(fmt.Errorf("tool %q: %s", name, callFailure(o, t)))
-}
-
-// callFailure says why a call failed, and which limit it was.
-func callFailure(o *host.Outcome, t *manifest.Tool) string {
-	p, err := t.Policy()
-	if err != nil {
-		return err.Error()
-	}
-	switch o.Kind {
-	case run.KindTimeout:
-		return fmt.Sprintf("stopped after its %s timeout (limits.timeout, --timeout)", durationText(p.Limits.Timeout))
-	case run.KindMemory:
-		return fmt.Sprintf("stopped at its memory limit of %s (limits.memory, --memory)", bytesText(p.Limits.Memory))
-	case run.KindOutput:
-		return fmt.Sprintf("stopped at its output limit of %s (limits.output, --output-limit)", bytesText(p.Limits.Output))
-	default:
-		return string(o.Kind) + ": " + flat(resultText(&o.Result))
-	}
-}
-
-// resultText is a result as a person reads it.
-func resultText(r *abi.Result) string {
-	var b strings.Builder
-	for _, c := range r.Content {
+	function := named
+	function.Export = name
+	for _, entry := range []manifest.Tool{named, function} {
+		h, again := open(entry)
 		switch {
-		case c.Type == "text":
-			b.WriteString(visible.Text(c.Text))
-		case c.Resource != nil && c.Resource.Text != "":
-			b.WriteString(visible.Text(c.Resource.Text))
-		case c.Resource != nil:
-			fmt.Fprintf(&b, "[%s, %s]", visible.Line(c.Resource.URI, maxReason), bytesText(int64(len(c.Resource.Blob))))
+		case again != nil:
+		case h.Tools()[0].ABI == "wagent":
+			return nil, errors.Join(err, h.Close(ctx))
 		default:
-			fmt.Fprintf(&b, "[%s, %s]", visible.Line(c.MIMEType, maxReason), bytesText(int64(len(c.Data))))
-		}
-		if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
-			b.WriteByte('\n')
+			return h, nil
 		}
 	}
-	if len(r.Content) == 0 && len(r.StructuredContent) > 0 {
-		b.WriteString(visible.Text(string(r.StructuredContent)) + "\n")
-	}
-	return b.String()
+	return nil, err
 }

@@ -47,7 +47,7 @@ func (a *app) end(ctx context.Context, err error) int {
 	switch {
 	case ok && e.err == nil:
 		return e.code
-	case errors.Is(err, context.Canceled) && interrupted(ctx):
+	case !ok && interrupted(ctx):
 		a.complain(errInterrupted.Error())
 		return exitInterrupted
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -60,10 +62,21 @@ func (a *app) scaffold(dir string) error {
 	}
 	cd := ""
 	if dir != "." {
-		cd = fmt.Sprintf("cd %s && ", visible.Line(dir, maxReason))
+		cd = fmt.Sprintf("cd %s && ", visible.Line(shellWord(dir), maxReason))
 	}
 	_, err := fmt.Fprintf(a.out, "Now try:\n  %swagent run \"How many words are in: to be or not to be?\"\n", cd)
 	return err
+}
+
+// shellWord quotes a path where a shell would read it as something else.
+func shellWord(path string) string {
+	plain := func(r rune) bool {
+		return r == '/' || r == '.' || r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
+	if !strings.ContainsFunc(path, func(r rune) bool { return !plain(r) }) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 func exists(path string) bool {

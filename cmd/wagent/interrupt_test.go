@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,20 +63,28 @@ func (b *shared) String() string {
 
 func start(t *testing.T, turns ...modeltest.Turn) *started {
 	t.Helper()
-	bin, dir := build(t), t.TempDir()
+	dir := t.TempDir()
 	end := modeltest.Server(t, turns...)
 	if err := os.WriteFile(filepath.Join(dir, "wagent.yaml"), []byte(interruptible), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &started{cmd: exec.CommandContext(t.Context(), bin, "run", "-o", "json", "go")}
+	return spawn(t, dir, []string{"BASE_URL=" + end.URL}, build(t), "run", "-o", "json", "go")
+}
+
+// spawn starts a process in dir.
+func spawn(t *testing.T, dir string, env []string, args ...string) *started {
+	t.Helper()
+	s := &started{cmd: exec.CommandContext(t.Context(), args[0], args[1:]...)}
 	s.cmd.Dir = dir
-	s.cmd.Env = append(os.Environ(), "BASE_URL="+end.URL, "MODULES="+filepath.Join(root(t), "testdata", "wasm"), "XDG_CACHE_HOME="+dir)
+	s.cmd.Env = append(append(os.Environ(), env...), "MODULES="+modules(t), "XDG_CACHE_HOME="+dir)
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
+
+func modules(t *testing.T) string { return filepath.Join(root(t), "testdata", "wasm") }
 
 // interrupt sends the signal and returns the exit status and how long it took.
 func (s *started) interrupt(t *testing.T) (int, time.Duration) {
@@ -141,5 +151,40 @@ func (s *started) checkInterrupted(t *testing.T, steps int) {
 		if step.ErrorKind != run.KindCancelled {
 			t.Errorf("step is %+v", step)
 		}
+	}
+}
+
+func TestAnInterruptStopsACallOfOneTool(t *testing.T) {
+	s := spawn(t, t.TempDir(), nil, build(t), "tools", "call", "-vv", filepath.Join(modules(t), "loop.wasm"), "loop", "--timeout", "1m")
+	s.waitFor(t, "msg=calling")
+	code, took := s.interrupt(t)
+	if code != exitInterrupted || took > 2*time.Second || !strings.Contains(s.stderr.String(), "wagent: interrupted\n") {
+		t.Errorf("exit status %d after %s\n%s", code, took, s.stderr.String())
+	}
+}
+
+// stubborn is a command that goes on after its first interrupt.
+func stubborn() {
+	ctx, stop := withInterrupt(context.Background())
+	defer stop()
+	fmt.Fprintln(os.Stderr, "ready")
+	<-ctx.Done()
+	fmt.Fprintln(os.Stderr, "once")
+	select {}
+}
+
+func TestASecondInterruptEndsTheProcessAtOnce(t *testing.T) {
+	bin, err := exec.LookPath("stubborn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spawn(t, t.TempDir(), nil, bin)
+	s.waitFor(t, "ready")
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.waitFor(t, "once")
+	if code, took := s.interrupt(t); code != exitInterrupted || took > 2*time.Second {
+		t.Errorf("exit status %d after %s", code, took)
 	}
 }

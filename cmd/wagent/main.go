@@ -16,7 +16,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -33,6 +37,17 @@ func wagent(ctx context.Context, args []string, io *streams) int {
 	cmd.SetIn(io.in)
 	cmd.SetOut(io.out)
 	cmd.SetErr(io.err)
-	err := cmd.ExecuteContext(ctx)
-	return a.end(ctx, err)
+	return a.end(ctx, a.execute(ctx, cmd))
+}
+
+// execute runs cmd. A panic is a fault of this program: it is told as one line,
+// and its stack goes to the log of -vv.
+func (a *app) execute(ctx context.Context, cmd *cobra.Command) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.logger(visibleWriter{a.err}).Debug("panic", "stack", string(debug.Stack()))
+			err = failed(fmt.Errorf("a fault of wagent itself: %v: please report it with the output of -vv", p))
+		}
+	}()
+	return cmd.ExecuteContext(ctx)
 }

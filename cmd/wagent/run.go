@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +18,8 @@ import (
 	"github.com/wagent-dev/wagent/host/visible"
 )
 
-// maxPrompt bounds a prompt from standard input, in bytes.
-const maxPrompt = 16 << 20
+// maxGiven bounds what is read of standard input, in bytes.
+const maxGiven = 16 << 20
 
 // runFlags are the flags of run.
 type runFlags struct {
@@ -81,21 +83,9 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) (err error) {
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(cmd.Context()))) }()
 	a.warn(scr, m)
 	if f.dryRun {
-		return a.dryRun(h, m, in)
+		return a.dryRun(h, m, in, f.format.value)
 	}
-	return a.drive(cmd.Context(), h, in, &session{view: a.view(f, scr), manifest: m})
-}
-
-// dryRun prints what a run would send at first.
-func (a *app) dryRun(h *host.Host, m *manifest.Manifest, in host.Input) error {
-	p, err := h.Preview(in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(a.out, struct {
-		Model string `json:"model,omitempty"`
-		host.Preview
-	}{m.Model.Name, p})
+	return a.drive(cmd.Context(), h, in, &session{view: a.view(f, scr), manifest: m, limit: in.Budget.MaxDuration})
 }
 
 // warn tells a person what works and should be known.
@@ -112,6 +102,9 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 		return nil, missingManifest(f.file, err)
 	}
 	flags := cmd.Flags()
+	if m.Model.Provider == "replay" && (flags.Changed("model") || flags.Changed("base-url")) {
+		return nil, fmt.Errorf("--model and --base-url: the model of %s is a recording (model.provider: replay): set provider: openai there", f.file)
+	}
 	if flags.Changed("model") {
 		m.Model.Name = f.model
 	}
@@ -139,11 +132,14 @@ func missingManifest(file string, err error) error {
 func (a *app) input(cmd *cobra.Command, f *runFlags, args []string) (host.Input, error) {
 	var in host.Input
 	if len(args) == 1 {
-		prompt, err := a.prompt(args[0])
-		if err != nil {
-			return in, err
+		prompt, err := a.given(args[0])
+		switch {
+		case err != nil:
+			return in, fmt.Errorf("the prompt: %w", err)
+		case strings.TrimSpace(prompt) == "":
+			return in, errors.New("the prompt is empty")
 		}
-		in = host.Text(prompt)
+		in = host.Text(strings.ToValidUTF8(prompt, "\ufffd"))
 	}
 	in.Tools = f.tools
 	if cmd.Flags().Changed("max-steps") {
@@ -161,16 +157,17 @@ func (a *app) input(cmd *cobra.Command, f *runFlags, args []string) (host.Input,
 	return in, nil
 }
 
-func (a *app) prompt(arg string) (string, error) {
+// given returns arg, or what standard input holds where arg is "-".
+func (a *app) given(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(a.in, maxPrompt+1))
+	text, err := io.ReadAll(io.LimitReader(a.in, maxGiven+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("reading the prompt: %w", err)
-	case len(text) > maxPrompt:
-		return "", fmt.Errorf("the prompt is larger than %s", bytesText(maxPrompt))
+		return "", fmt.Errorf("reading standard input: %w", err)
+	case len(text) > maxGiven:
+		return "", fmt.Errorf("standard input is larger than %s", bytesText(maxGiven))
 	}
 	return string(text), nil
 }
@@ -189,6 +186,7 @@ func (a *app) view(f *runFlags, scr *screen) view {
 type session struct {
 	view     view
 	manifest *manifest.Manifest
+	limit    time.Duration // --max-duration; 0: the manifest's
 }
 
 // drive runs the agent and returns how the command ends: with an [*ended] once
@@ -223,7 +221,7 @@ func (s *session) verdict(b run.Body) error {
 	case run.Finished:
 		m := s.manifest.WithDefaults()
 		if code := exitCode(b.ExitReason, m.Agent.ExitConditions); code != exitOK {
-			return &ended{code, errors.New(stopText(b.ExitReason, b.Result, m))}
+			return &ended{code, errors.New(stopText(b.ExitReason, b.Result, cmp.Or(s.limit, time.Duration(m.Agent.MaxDuration))))}
 		}
 	}
 	return nil

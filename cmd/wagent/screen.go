@@ -207,8 +207,8 @@ func (s *screen) erase() {
 	}
 }
 
-// crop cuts line to a number of columns, so that it never wraps. A character
-// that is not ASCII may take two.
+// crop cuts line to a number of columns, so that it never wraps. The
+// scripts and symbols that may take two are counted as two.
 func crop(line string, columns int) string {
 	if columns <= 0 {
 		columns = 79

@@ -15,22 +15,37 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/model/modeltest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"wagent": func() { os.Exit(wagent(context.Background(), os.Args[1:], osStreams())) },
+	testscript.Main(leakless{m}, map[string]func(){
+		"wagent":   func() { os.Exit(wagent(context.Background(), os.Args[1:], osStreams())) },
+		"stubborn": stubborn,
 	})
+}
+
+// leakless fails when a goroutine outlives the tests.
+type leakless struct{ *testing.M }
+
+func (l leakless) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // The stories of testdata/script. Beside testscript's own commands they have
 //
 //	provider FILE   starts an endpoint on loopback that gives the replies of
 //	                FILE, a recording, and puts its URL into $BASE_URL; a line
-//	                {"status":n,"error":"…"} fails and {"hang":true} never ends
+//	                {"status":n,"error":"…"} fails, "break":true cuts the
+//	                message in half and {"hang":true} never ends
 //	status N CMD…   fails unless CMD exits with status N
 //	sent N TEXT     fails unless request N holds TEXT
 //	steady FILE…    puts run ids, times, durations and sizes that differ between
@@ -70,6 +85,7 @@ type line struct {
 	Status  int                `json:"status"`
 	Error   string             `json:"error"`
 	Hang    bool               `json:"hang"`
+	Break   bool               `json:"break"`
 }
 
 func provider(ts *testscript.TestScript, neg bool, args []string) {
@@ -80,7 +96,7 @@ func provider(ts *testscript.TestScript, neg bool, args []string) {
 	for dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0]))); dec.More(); {
 		var l line
 		ts.Check(dec.Decode(&l))
-		turn := modeltest.Turn{Message: l.Message, Usage: l.Usage, Finish: l.Finish, Hang: l.Hang}
+		turn := modeltest.Turn{Message: l.Message, Usage: l.Usage, Finish: l.Finish, Hang: l.Hang, Break: l.Break}
 		if l.Status != 0 {
 			turn = modeltest.Fail(&model.Error{Status: l.Status, Message: l.Error})
 		}

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/wagent-dev/wagent/host/visible"
 )
 
 // streams are what the command reads and writes, and what is known of them.
@@ -35,6 +37,16 @@ func osStreams() *streams {
 func fd(f *os.File) int { return int(f.Fd()) } //nolint:gosec // a descriptor fits
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(fd(f)) }
+
+// visibleWriter makes control characters and terminal escapes visible.
+type visibleWriter struct{ w io.Writer }
+
+func (v visibleWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(v.w, visible.Text(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 // plain says that nobody wants colours or lines that change.
 func (a *app) plain() bool {

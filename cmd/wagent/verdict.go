@@ -1,23 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// stopText says why a run was stopped, and where that is set.
-func stopText(reason run.ExitReason, r *run.Result, m *manifest.Manifest) string {
+// stopText says why a run was stopped, and where that is set. limit is how long
+// it was allowed to take.
+func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string {
 	switch reason {
 	case run.ExitMaxSteps:
 		return fmt.Sprintf("stopped after %s (agent.max_steps, --max-steps)", count(r.StepCount, "step"))
 	case run.ExitMaxDuration:
-		if d := time.Duration(m.Agent.MaxDuration); d > 0 {
-			return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(d))
-		}
-		return "stopped at its limit of time (--max-duration)"
+		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
 	case run.ExitLength:
 		return "the model's reply was cut off at its limit of tokens (model.max_output_tokens)"
 	case run.ExitContentFilter:
@@ -48,5 +46,9 @@ func failureText(f *run.Failure) string {
 
 // brokenRun is the failure of a run whose store, or the host itself, failed.
 func brokenRun(err error) run.Failure {
-	return run.Failure{Kind: run.FailStore, Message: err.Error()}
+	kind := run.FailStore
+	if errors.Is(err, run.ErrOrder) {
+		kind = run.FailInternal
+	}
+	return run.Failure{Kind: kind, Message: flat(err.Error())}
 }

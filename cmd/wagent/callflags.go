@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/manifest"
+)
+
+// callFlags are the flags of tools call: grants and limits as a manifest has
+// them.
+type callFlags struct {
+	args    string
+	http    []string
+	read    []string
+	write   []string
+	env     []string
+	config  []string
+	memory  manifest.Size
+	output  manifest.Size
+	timeout time.Duration
+	private bool
+	tool    manifest.Tool
+	format  *format
+}
+
+// sizeFlag is a flag with a size as the manifest writes it.
+type sizeFlag struct{ *manifest.Size }
+
+func (s sizeFlag) Type() string { return "size" }
+
+func (s sizeFlag) Set(text string) error {
+	v, err := manifest.ParseSize(text)
+	*s.Size = v
+	return err
+}
+
+func (s sizeFlag) String() string {
+	if s.Size == nil || *s.Size == 0 {
+		return ""
+	}
+	return s.Size.String()
+}
+
+// entry is the manifest entry that the flags stand for.
+func (f *callFlags) entry(module string) (*manifest.Tool, error) {
+	t := f.tool
+	var err error
+	if t.Module, err = filepath.Abs(module); err != nil {
+		return nil, err
+	}
+	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout)}
+	t.Allow.PrivateNetworks = f.private
+	for _, rule := range f.http {
+		r := manifest.HTTPRule{Host: rule}
+		if methods, host, ok := strings.Cut(rule, " "); ok {
+			r = manifest.HTTPRule{Host: strings.TrimSpace(host), Methods: strings.Split(methods, ",")}
+		}
+		t.Allow.HTTP = append(t.Allow.HTTP, r)
+	}
+	if t.Allow.Read, err = folderFlags("--read", f.read); err != nil {
+		return nil, err
+	}
+	if t.Allow.Write, err = folderFlags("--write", f.write); err != nil {
+		return nil, err
+	}
+	if t.Allow.Env, err = pairFlags("--env", f.env, "="); err != nil {
+		return nil, err
+	}
+	config, err := pairFlags("--config", f.config, "=")
+	for k, v := range config {
+		if t.Config == nil {
+			t.Config = make(map[string]any)
+		}
+		t.Config[k] = v
+	}
+	return &t, err
+}
+
+func folderFlags(flag string, given []string) (map[string]string, error) {
+	out, err := pairFlags(flag, given, ":")
+	if err != nil {
+		return nil, err
+	}
+	abs := make(map[string]string, len(out))
+	for host, guest := range out {
+		path, err := filepath.Abs(host)
+		if err != nil {
+			return nil, err
+		}
+		abs[path] = guest
+	}
+	return abs, nil
+}
+
+func pairFlags(flag string, given []string, sep string) (map[string]string, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]string, len(given))
+	for _, g := range given {
+		i := strings.LastIndex(g, sep)
+		if sep == "=" {
+			i = strings.Index(g, sep)
+		}
+		if i <= 0 {
+			return nil, fmt.Errorf("%s %q: want two parts with %q between", flag, g, sep)
+		}
+		out[g[:i]] = g[i+1:]
+	}
+	return out, nil
+}

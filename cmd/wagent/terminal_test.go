@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+	"github.com/wagent-dev/wagent/host/visible"
+)
+
+// terminal is an app whose outputs are one terminal, as they are for a person.
+func terminal(env map[string]string) (*app, *bytes.Buffer) {
+	var tty bytes.Buffer
+	return &app{streams: &streams{
+		out: &tty, err: &tty, outTerm: true, errTerm: true,
+		width: func() int { return 60 }, getenv: func(k string) string { return env[k] },
+	}}, &tty
+}
+
+// shown is what a person sees after all of the output: erased lines are gone,
+// and so are colours.
+func shown(tty *bytes.Buffer) string {
+	text := regexp.MustCompile(`\x1b\[[0-9]*m`).ReplaceAllString(tty.String(), "")
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if i := strings.LastIndex(line, "\r\x1b[K"); i >= 0 {
+			line = line[i+len("\r\x1b[K"):]
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// play shows bodies as one run.
+func play(t *testing.T, v view, bodies ...run.Body) {
+	t.Helper()
+	for _, b := range bodies {
+		if err := v.show(run.Event{Run: "r", Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *app) textViewOf() *textView {
+	scr := a.openScreen(a.out)
+	return &textView{scr: scr, style: scr.style}
+}
+
+func TestTheAnswerStreamsToATerminalAndIsNotRepeated(t *testing.T) {
+	a, tty := terminal(nil)
+	play(t, a.textViewOf(),
+		run.Began{Step: 1}, run.Delta{Text: "Let me "}, run.Delta{Text: "count."}, run.Replied{Step: 1},
+		run.Planned{Step: 1, Actions: []run.Action{{Tool: "w", CallID: "c"}}},
+		run.Called{Step: 1, CallID: "c", Tool: "w", Arguments: json.RawMessage(`{"text":"a\nb"}`)},
+		run.Returned{Step: 1, CallID: "c", Tool: "w", Content: model.TextParts("2"), Receipt: &run.Receipt{WallMS: 1.5, OutputBytes: 1}},
+		run.Ended{Step: 1}, run.Began{Step: 2}, run.Delta{Text: "Two "}, run.Delta{Text: "words."}, run.Replied{Step: 2}, run.Ended{Step: 2},
+		run.Finished{ExitReason: run.ExitText, Output: "Two words.", Result: &run.Result{StepCount: 2}},
+	)
+	want := `Let me count.
+→ w {"text":"a\nb"}
+✓ w  1.5 ms, 0 B in, 1 B out, peak memory 0 B
+Two words.
+2 steps, 1 tool call
+`
+	if diff := cmp.Diff(want, shown(tty)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnOutputThatWasNotSaidIsPrintedAtTheEnd(t *testing.T) {
+	a, tty := terminal(nil)
+	play(t, a.textViewOf(),
+		run.Began{Step: 1}, run.Delta{Text: "Counting."}, run.Replied{Step: 1},
+		run.Finished{ExitReason: run.ExitReturnDirect, Output: "2"})
+	if diff := cmp.Diff("Counting.\n2\n", shown(tty)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARetryVoidsWhatWasSaid(t *testing.T) {
+	a, tty := terminal(nil)
+	play(t, a.textViewOf(),
+		run.Began{Step: 1}, run.Delta{Text: "Half of"},
+		run.Retried{Attempt: 1, WaitMS: 500, Error: "stream\nbroke off"},
+		run.Delta{Text: "The whole."}, run.Replied{Step: 1},
+		run.Finished{ExitReason: run.ExitText, Output: "The whole."})
+	want := "Half of\n↻ model: attempt 1: stream\\u{a}broke off: again in 500 ms; what it said above does not count\nThe whole.\n"
+	if diff := cmp.Diff(want, shown(tty)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every text of an event that a model, a guest or a provider may have written.
+func TestNoEventReachesTheTerminalRaw(t *testing.T) {
+	const evil = "\x1b]0;x\x07\u009b2J\u202e\r\x00"
+	bad := model.TextParts(evil)
+	bodies := []run.Body{
+		run.Began{Step: 1},
+		run.Delta{Reasoning: evil},
+		run.Delta{Text: evil},
+		run.Retried{Attempt: 1, Error: evil},
+		run.Replied{Step: 1, Warnings: []string{evil}, Dropped: 1},
+		run.Planned{Step: 1, Actions: []run.Action{{Tool: evil, CallID: evil}, {Tool: evil, CallID: "d"}}},
+		run.Called{CallID: evil, Tool: evil, Arguments: json.RawMessage(`"` + evil + `"`)},
+		run.Progressed{CallID: evil, Tool: evil, Message: evil},
+		run.Logged{CallID: evil, Tool: evil, Level: evil, Message: evil},
+		run.Logged{CallID: evil, Tool: evil, Level: "error", Message: evil},
+		run.Returned{CallID: evil, Tool: evil, Content: bad, Receipt: &run.Receipt{Hosts: []string{evil}}},
+		run.Returned{CallID: evil, Tool: evil, Content: bad, IsError: true, ErrorKind: run.KindTrap, Detail: evil + "\n" + evil},
+		run.Failed{Err: run.Failure{Message: evil, Partial: evil}},
+		run.Finished{ExitReason: run.ExitReason(evil), Output: evil},
+	}
+	for _, verbose := range []bool{false, true} {
+		for _, term := range []bool{false, true} {
+			a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+			a.outTerm = term
+			v := a.textViewOf()
+			v.verbose = verbose
+			play(t, v, bodies...)
+			a.complain(failureText(&run.Failure{Kind: evil, Tool: evil, Message: evil}))
+			a.complain(stopText(run.ExitReason(evil), &run.Result{}, 0))
+			if i := strings.IndexFunc(strings.ReplaceAll(tty.String(), "\n", " "), visible.Hidden); i >= 0 {
+				t.Errorf("verbose %v, terminal %v: raw text at %d of %q", verbose, term, i, tty)
+			}
+		}
+	}
+}
+
+func TestTheLiveLineTellsWhatRunsAndForHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, tty := terminal(nil)
+		v := a.textViewOf()
+		for _, b := range []run.Body{
+			run.Planned{Actions: make([]run.Action, 2)},
+			run.Called{CallID: "1", Tool: "slow", Arguments: json.RawMessage("{}")},
+			run.Called{CallID: "2", Tool: "fast", Arguments: json.RawMessage("{}")},
+			run.Progressed{CallID: "1", Permille: 420, Message: "half way"},
+		} {
+			if err := v.show(run.Event{Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(1200 * time.Millisecond) // in the bubble's time: eleven redraws
+		synctest.Wait()
+		if !strings.HasSuffix(shown(tty), " slow 42% half way 1.2s · fast 1.2s") {
+			t.Errorf("the last line is %q", shown(tty))
+		}
+		play(t, v, run.Returned{CallID: "2", Tool: "fast"}, run.Returned{CallID: "1", Tool: "slow"})
+		if got := shown(tty); strings.Contains(got, "half way") || !strings.HasSuffix(got, "✓ slow#1\n") {
+			t.Errorf("the screen ends as %q", got)
+		}
+	})
+}
+
+func TestThereIsNoLiveLineWithoutATerminalThatTakesOne(t *testing.T) {
+	for name, change := range map[string]func(*app){
+		"pipe":       func(a *app) { a.errTerm = false },
+		"NO_COLOR":   func(a *app) { a.getenv = func(k string) string { return map[string]string{"NO_COLOR": "1"}[k] } },
+		"dumb":       func(a *app) { a.getenv = func(k string) string { return map[string]string{"TERM": "dumb"}[k] } },
+		"--no-color": func(a *app) { a.noColor = true },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a, tty := terminal(nil)
+			change(a)
+			scr := a.openScreen(a.out)
+			scr.begin("1", "tool")
+			time.Sleep(time.Second) // in the bubble's time
+			scr.note(scr.style.red("line"))
+			scr.close()
+			if diff := cmp.Diff("line\n", tty.String()); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		})
+	}
+}
+
+func TestTheLiveLineNeverWraps(t *testing.T) {
+	for in, want := range map[string]string{
+		"short":       "short",
+		"exactly ten": "exactly t…",
+		"0123456789":  "0123456789",
+		"日本日本日":       "日本日本日",
+		"日本日本日本":      "日本日本…",
+		"a日本日本日本":     "a日本日本…",
+		"🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂": "🙂🙂🙂🙂…",
+	} {
+		if got := crop(in, 10); got != want {
+			t.Errorf("crop(%q) is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAPipeGetsTheFinalOutputAlone(t *testing.T) {
+	var out, errs bytes.Buffer
+	a := &app{streams: &streams{out: &out, err: &errs, width: func() int { return 0 }, getenv: func(string) string { return "" }}}
+	play(t, a.textViewOf(),
+		run.Began{Step: 1}, run.Delta{Text: "Let me see."}, run.Replied{Step: 1},
+		run.Began{Step: 2}, run.Delta{Text: "Two."}, run.Replied{Step: 2},
+		run.Finished{ExitReason: run.ExitText, Output: "Two."})
+	if diff := cmp.Diff([]string{"Two.\n", ""}, []string{out.String(), errs.String()}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestAnAnswerThatCannotBeWrittenIsAnError(t *testing.T) {
+	a, _ := terminal(nil)
+	a.out = fullDisk{}
+	v := a.textViewOf()
+	err := v.show(run.Event{Body: run.Delta{Text: "x"}})
+	if err == nil || !strings.Contains(err.Error(), "no space") {
+		t.Errorf("error is %v", err)
+	}
+	if err := v.end(); err == nil {
+		t.Error("the end forgets it")
+	}
+}
