@@ -38,17 +38,15 @@ func roots(c *sdk.Call, name string) ([]string, error) {
 	return []string{one}, err
 }
 
-// explain says what an error of the system means for the caller.
+// explain says what an error of the system means for one who reads.
 func explain(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return sdk.Errorf(abi.NotFound, "there is nothing at %q: list_files shows what there is", name)
-	case errors.Is(err, fs.ErrExist):
-		return sdk.Errorf(abi.Input, "%q is there already: set overwrite or append", name)
-	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "read-only"):
-		return sdk.Errorf(abi.AuthRequired, "%q may not be changed: add allow: {write: {HOST: %s}} to the tool in the manifest", name, path.Dir(name))
+	case errors.Is(err, fs.ErrPermission):
+		return sdk.Errorf(abi.AuthRequired, "%q may not be read: it is a link that leads out of the granted folder, or the host's own user may not", name)
 	default:
 		return sdk.Errorf(abi.Internal, "%q: %w", name, bare(err))
 	}

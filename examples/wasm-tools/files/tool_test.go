@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,10 +126,23 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 		{"list_files", map[string]any{"path": "nope"}, grant, abi.NotFound, "there is nothing at"},
 		{"search_files", map[string]any{"pattern": "(", "regexp": true}, grant, abi.Input, "pattern: "},
 		{"write_file", map[string]any{"path": "/out/x", "content": ""}, grant, abi.AuthRequired, "is in no granted folder"},
+		{"write_file", map[string]any{"path": "nope/x", "content": ""}, grant, abi.NotFound, `there is no folder "` + dir + `/nope"`},
 	} {
 		res := sdktest.Call(t, c.tool, c.args, c.opt)
 		if res.Error == nil || res.Error.Kind != c.kind || !strings.Contains(res.Error.Message, c.want) {
 			t.Errorf("%s %v: %+v, want %q", c.tool, c.args, res.Error, c.want)
 		}
+	}
+}
+
+// The system says the same of a link that leads out and of a folder that is for
+// reading only. What a person has to grant is not the same.
+func TestOnlyWritersAreToldToGrantWriting(t *testing.T) {
+	refused := &fs.PathError{Op: "open", Path: "/data/x", Err: fs.ErrPermission}
+	if err := explain("/data/x", refused); !strings.Contains(err.Error(), "may not be read") || strings.Contains(err.Error(), "write") {
+		t.Errorf("reading: %v", err)
+	}
+	if err := explainWrite("/data/x", refused); !strings.Contains(err.Error(), "allow: {write: {HOST: /data}}") {
+		t.Errorf("writing: %v", err)
 	}
 }

@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/wagent-dev/wagent/sdk"
+	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
 // Written is what write_file answers.
@@ -33,11 +37,25 @@ func writeFile(c *sdk.Call, a WriteArgs) (Written, error) {
 	}
 	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {
-		return Written{}, explain(name, err)
+		return Written{}, explainWrite(name, err)
 	}
 	_, err = f.WriteString(a.Content)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return Written{}, explain(name, err)
+		return Written{}, explainWrite(name, err)
 	}
 	return Written{Path: name, Bytes: len(a.Content)}, nil
+}
+
+// explainWrite says what an error of the system means for one who writes.
+func explainWrite(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return sdk.Errorf(abi.NotFound, "there is no folder %q: write_file makes none", path.Dir(name))
+	case errors.Is(err, fs.ErrExist):
+		return sdk.Errorf(abi.Input, "%q is there already: set overwrite or append", name)
+	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "read-only"):
+		return sdk.Errorf(abi.AuthRequired, "%q may not be changed: add allow: {write: {HOST: %s}} to the tool in the manifest", name, path.Dir(name))
+	default:
+		return explain(name, err)
+	}
 }
