@@ -19,19 +19,25 @@ func functions() map[string]function {
 		return function{1, 1, func(a []value) (value, error) { return f(a[0]) }}
 	}
 	real := func(f func(float64) float64) function {
-		return one(func(v value) (value, error) { return float(f(v.float())) })
+		return one(func(v value) (value, error) {
+			x, err := v.float()
+			if err != nil {
+				return value{}, err
+			}
+			return float(f(x))
+		})
 	}
 	return map[string]function{
 		"abs": one(absolute), "floor": one(floor), "ceil": one(ceil), "trunc": one(truncate),
 		"round": {1, 2, round}, "sqrt": one(root),
 		"min": {1, -1, least}, "max": {1, -1, most}, "sum": {1, -1, sum}, "avg": {1, -1, average},
-		"exp": real(math.Exp), "ln": real(math.Log), "log10": real(math.Log10), "log2": real(math.Log2),
-		"sin": real(math.Sin), "cos": real(math.Cos), "tan": real(math.Tan),
+		"exp": one(exponential), "ln": real(math.Log), "log10": real(math.Log10), "log2": real(math.Log2),
+		"sin": real(sine), "cos": real(cosine), "tan": one(tangent),
 		"asin": real(math.Asin), "acos": real(math.Acos), "atan": real(math.Atan),
 	}
 }
 
-// call checks how many arguments there are, and calls f.
+// with calls the function, if there are as many arguments as it needs.
 func (f function) with(name string, args []value) (value, error) {
 	switch {
 	case len(args) < f.least:
@@ -42,13 +48,20 @@ func (f function) with(name string, args []value) (value, error) {
 	return f.call(args)
 }
 
-func negate(v value) (value, error) { return subtract(whole(0), v) }
-
 func absolute(v value) (value, error) {
 	if v.sign() < 0 {
 		return negate(v)
 	}
 	return v, nil
+}
+
+func floor(v value) (value, error) {
+	if v.exact == nil {
+		return float(math.Floor(rounded(v.approx)))
+	}
+	q, m := new(big.Int), new(big.Int)
+	q.DivMod(v.exact.Num(), v.exact.Denom(), m) // Euclid: the denominator is positive
+	return value{exact: new(big.Rat).SetInt(q)}, nil
 }
 
 func ceil(v value) (value, error) { return mirrored(v, floor) }
@@ -117,7 +130,50 @@ func root(v value) (value, error) {
 			return value{exact: r}, nil
 		}
 	}
-	return float(math.Sqrt(v.float()))
+	x, err := v.float()
+	if err != nil {
+		return value{}, err
+	}
+	return float(math.Sqrt(x))
+}
+
+func exponential(v value) (value, error) {
+	x, err := v.float()
+	if err != nil {
+		return value{}, err
+	}
+	f, err := unlessLost(math.Exp(x), true)
+	if err != nil {
+		return value{}, err
+	}
+	return float(f)
+}
+
+// maxAngle is the largest angle of which a sine is taken for 0. Beyond, the
+// rounding would excuse too much.
+const maxAngle = 1 << 20
+
+// zeroed makes 0 of what is less than the rounding of the angle x may have
+// brought about: sin(pi) is 0 and not 1e-16.
+func zeroed(f, x float64) float64 {
+	if x = math.Abs(x); x < maxAngle && math.Abs(f) < x*noise {
+		return 0
+	}
+	return f
+}
+
+func sine(x float64) float64   { return zeroed(math.Sin(x), x) }
+func cosine(x float64) float64 { return zeroed(math.Cos(x), x) }
+
+func tangent(v value) (value, error) {
+	x, err := v.float()
+	if err != nil {
+		return value{}, err
+	}
+	if cosine(x) == 0 {
+		return value{}, errors.New("the tangent is not defined there")
+	}
+	return float(zeroed(math.Tan(x), x))
 }
 
 func least(a []value) (value, error) { return pick(a, -1), nil }

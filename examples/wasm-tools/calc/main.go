@@ -9,12 +9,12 @@ import (
 
 // Args is what the tool is called with.
 type Args struct {
-	Expression string `json:"expression" doc:"such as (3 + 4) * 2, sqrt(2), round(10 / 3, 2), 5!; operators + - * / % ^ !, constants pi and e" min:"1" max:"4096"`
+	Expression string `json:"expression" doc:"such as (3 + 4) * 2, sqrt(2), round(10 / 3, 2), 5!; operators + - * / % (remainder) ^ !, constants pi and e; angles in radians" min:"1" max:"4096"`
 }
 
 // Result is what it answers.
 type Result struct {
-	Result string `json:"result" doc:"the value in decimal notation"`
+	Result string `json:"result" doc:"the value in decimal notation, or like 1.5e43 where that would be long"`
 	Exact  bool   `json:"exact" doc:"false: rounded to 15 significant digits"`
 }
 

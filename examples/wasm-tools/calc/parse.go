@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wagent-dev/wagent/sdk"
 )
 
 // The grammar, from the loosest binding:
@@ -59,33 +61,22 @@ func evaluate(text string) (value, error) {
 		return value{}, err
 	}
 	if p.space(); p.pos < len(p.text) {
-		return value{}, p.fail(p.pos, "an operator was expected")
+		return value{}, p.fail(p.pos, "%s", p.unexpected())
 	}
 	return v, nil
 }
 
-func (p *parser) space() {
-	for p.pos < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.pos]) >= 0 {
-		p.pos++
+// unexpected says why an expression does not go on as it does.
+func (p *parser) unexpected() string {
+	switch op, _ := sign(p.text[p.pos:]); {
+	case op == ',':
+		return "a comma only parts the arguments of a function: write 1234.5 for 1,234.5"
+	case op == ')':
+		return "there is no ( for this )"
+	case op == '=':
+		return "an expression has no =, only what is on one side of it"
 	}
-}
-
-// next takes one of these signs, or 0 if none is there. Typographic signs are
-// taken for what they mean.
-func (p *parser) next(signs string) byte {
-	p.space()
-	rest := p.text[p.pos:]
-	for sign, plain := range map[string]byte{"×": '*', "·": '*', "÷": '/', "−": '-', "**": '^'} {
-		if strings.HasPrefix(rest, sign) && strings.IndexByte(signs, plain) >= 0 {
-			p.pos += len(sign)
-			return plain
-		}
-	}
-	if rest == "" || strings.IndexByte(signs, rest[0]) < 0 || strings.HasPrefix(rest, "**") {
-		return 0
-	}
-	p.pos++
-	return rest[0]
+	return "an operator was expected"
 }
 
 type operation func(a, b value) (value, error)
@@ -179,13 +170,14 @@ func (p *parser) atom() (value, error) {
 	at := p.pos
 	switch {
 	case p.pos == len(p.text):
-		return value{}, p.fail(at, "a number was expected, and the expression ends")
+		return value{}, p.fail(at, "a number was expected, and the expression ends%s", p.percent(at))
 	case isDigit(p.text[at]) || p.text[at] == '.':
 		return p.number()
-	case isLetter(p.text[at]):
-		return p.name()
 	case p.next("(") == 0:
-		return value{}, p.fail(at, "a number, a name or ( was expected")
+		if word := p.word(); word != "" {
+			return p.name(at, word)
+		}
+		return value{}, p.fail(at, "a number, a name or ( was expected%s", p.percent(at))
 	}
 	v, err := p.sum()
 	if err != nil {
@@ -197,72 +189,26 @@ func (p *parser) atom() (value, error) {
 	return v, nil
 }
 
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-
-// number reads digits with a point and an exponent. Underscores may part the
-// digits; commas may not, since they part arguments.
-func (p *parser) number() (value, error) {
-	at := p.pos
-	for p.pos < len(p.text) && (isDigit(p.text[p.pos]) || p.text[p.pos] == '.' || p.text[p.pos] == '_') {
-		p.pos++
+// percent is a hint for those who mean percent by the % in front of at.
+func (p *parser) percent(at int) string {
+	if strings.HasSuffix(strings.TrimRight(p.text[:at], " \t\r\n"), "%") {
+		return " (% is what is left of a division; 15 percent is 15/100)"
 	}
-	mantissa := strings.ReplaceAll(p.text[at:p.pos], "_", "")
-	exponent, err := p.exponent()
-	if err != nil {
-		return value{}, err
-	}
-	r, ok := new(big.Rat).SetString(mantissa + exponent)
-	if !ok || strings.Count(mantissa, ".") > 1 {
-		return value{}, p.fail(at, "this is not a number")
-	}
-	v, err := fraction(r)
-	if err != nil {
-		return value{}, p.fail(at, "%v", err)
-	}
-	return v, nil
+	return ""
 }
 
-// exponent reads e and digits, if they are there. It is bounded before a number
-// is made of it.
-func (p *parser) exponent() (string, error) {
-	at := p.pos
-	i := at
-	if i < len(p.text) && (p.text[i] == 'e' || p.text[i] == 'E') {
-		i++
-		if i < len(p.text) && (p.text[i] == '+' || p.text[i] == '-') {
-			i++
-		}
-	}
-	first := i
-	for i < len(p.text) && isDigit(p.text[i]) {
-		i++
-	}
-	if i == first || first == at {
-		return "", nil
-	}
-	if i-first > 3 {
-		return "", p.fail(at, "%v", errExponent)
-	}
-	p.pos = i
-	return p.text[at:i], nil
-}
-
-func (p *parser) name() (value, error) {
-	at := p.pos
-	for p.pos < len(p.text) && (isLetter(p.text[p.pos]) || isDigit(p.text[p.pos])) {
-		p.pos++
-	}
-	name := strings.ToLower(p.text[at:p.pos])
+// name is a constant, or a function with its arguments.
+func (p *parser) name(at int, word string) (value, error) {
+	name := strings.ToLower(word)
 	switch name {
-	case "pi":
+	case "pi", "π":
 		return value{approx: math.Pi}, nil
 	case "e":
 		return value{approx: math.E}, nil
 	}
 	f, ok := p.names[name]
 	if !ok {
-		return value{}, p.fail(at, "there is no %q; the functions are %s", name, strings.Join(p.known(), ", "))
+		return value{}, p.fail(at, "%s", p.unknown(name))
 	}
 	if p.next("(") == 0 {
 		return value{}, p.fail(p.pos, "%s needs its arguments in parentheses", name)
@@ -278,14 +224,20 @@ func (p *parser) name() (value, error) {
 	return v, nil
 }
 
-func (p *parser) known() []string {
-	names := make([]string, 0, len(p.names))
-	for n := range p.names {
-		names = append(names, n)
+// maxName is how much of an unknown name is repeated.
+const maxName = 40
+
+func (p *parser) unknown(name string) string {
+	known := p.known()
+	if r := []rune(name); len(r) > maxName {
+		name = string(r[:maxName]) + "…"
+	} else if near := sdk.Suggest(name, known); near != "" {
+		return fmt.Sprintf("there is no %q: did you mean %s?", name, near)
 	}
-	slices.Sort(names)
-	return names
+	return fmt.Sprintf("there is no %q; the functions are %s, the constants pi and e", name, strings.Join(known, ", "))
 }
+
+func (p *parser) known() []string { return slices.Sorted(maps.Keys(p.names)) }
 
 func (p *parser) arguments() ([]value, error) {
 	if p.next(")") != 0 {

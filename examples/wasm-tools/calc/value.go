@@ -4,8 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"strconv"
-	"strings"
 )
 
 // value is a number: a fraction where the operations allow it, else a float
@@ -19,22 +17,24 @@ type value struct {
 // goes on as a float: nobody reads a thousand digits.
 const maxBits = 4096
 
-// digits is how many significant digits an inexact result is shown with.
-const digits = 15
-
 var (
 	errRange    = errors.New("the result is too large")
 	errNotReal  = errors.New("the result is not a real number")
 	errZero     = errors.New("division by zero")
 	errExponent = errors.New("the exponent is too large")
+	errSmall    = errors.New("the result is too close to zero")
+	errBeyond   = errors.New("the number is too large or too small for anything but + - * / and ^ of exact numbers")
 )
 
 func fraction(r *big.Rat) (value, error) {
-	if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
-		f, _ := r.Float64()
-		return float(f)
+	if r.Num().BitLen() <= maxBits && r.Denom().BitLen() <= maxBits {
+		return value{exact: r}, nil
 	}
-	return value{exact: r}, nil
+	f, _ := r.Float64()
+	if f == 0 {
+		return value{}, errSmall
+	}
+	return float(f)
 }
 
 func whole(n int64) value { return value{exact: big.NewRat(n, 1)} }
@@ -45,17 +45,31 @@ func float(f float64) (value, error) {
 		return value{}, errNotReal
 	case math.IsInf(f, 0):
 		return value{}, errRange
+	case f == 0:
+		return value{}, nil // not -0
 	}
 	return value{approx: f}, nil
 }
 
-// float returns v as a float.
-func (v value) float() float64 {
+// float returns v as a float, which has to hold it: 1e400 is a fraction only.
+func (v value) float() (float64, error) {
 	if v.exact == nil {
-		return v.approx
+		return v.approx, nil
 	}
 	f, _ := v.exact.Float64()
-	return f
+	if math.IsInf(f, 0) || f == 0 && v.exact.Sign() != 0 {
+		return 0, errBeyond
+	}
+	return f, nil
+}
+
+// floats returns both as floats.
+func floats(a, b value) (x, y float64, err error) {
+	if x, err = a.float(); err != nil {
+		return 0, 0, err
+	}
+	y, err = b.float()
+	return x, y, err
 }
 
 func (v value) sign() int {
@@ -80,49 +94,88 @@ func (v value) integer() (int64, bool) {
 	return n, float64(n) == v.approx && math.Abs(v.approx) < 1<<53
 }
 
+// compare orders two values. A fraction and a float are compared as fractions,
+// since every float is one.
 func compare(a, b value) int {
-	if a.exact != nil && b.exact != nil {
-		return a.exact.Cmp(b.exact)
+	return a.rational().Cmp(b.rational())
+}
+
+func (v value) rational() *big.Rat {
+	if v.exact != nil {
+		return v.exact
 	}
-	switch x, y := a.float(), b.float(); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
+	return new(big.Rat).SetFloat64(v.approx) // never Inf or NaN: see float
 }
 
 // binary is one of the operators, on fractions and on floats.
 type binary struct {
 	exact  func(z, a, b *big.Rat) *big.Rat
-	approx func(a, b float64) float64
+	approx func(a, b float64) (float64, error)
 }
 
 func (op binary) apply(a, b value) (value, error) {
 	if a.exact != nil && b.exact != nil {
 		return fraction(op.exact(new(big.Rat), a.exact, b.exact))
 	}
-	return float(op.approx(a.float(), b.float()))
+	x, y, err := floats(a, b)
+	if err != nil {
+		return value{}, err
+	}
+	f, err := op.approx(x, y)
+	if err != nil {
+		return value{}, err
+	}
+	return float(f)
 }
 
+// noise is the part of a float that its rounding may have added.
+const noise = 0x1p-51
+
 func add(a, b value) (value, error) {
-	return binary{(*big.Rat).Add, func(a, b float64) float64 { return a + b }}.apply(a, b)
+	return binary{(*big.Rat).Add, func(a, b float64) (float64, error) {
+		if math.Abs(a+b) < max(math.Abs(a), math.Abs(b))*noise {
+			return 0, nil // sqrt(2)^2 - 2 is 0 and not 4e-16
+		}
+		return a + b, nil
+	}}.apply(a, b)
 }
 
 func subtract(a, b value) (value, error) {
-	return binary{(*big.Rat).Sub, func(a, b float64) float64 { return a - b }}.apply(a, b)
+	minus, err := negate(b)
+	if err != nil {
+		return value{}, err
+	}
+	return add(a, minus)
+}
+
+func negate(v value) (value, error) {
+	if v.exact != nil {
+		return value{exact: new(big.Rat).Neg(v.exact)}, nil
+	}
+	return float(-v.approx)
 }
 
 func multiply(a, b value) (value, error) {
-	return binary{(*big.Rat).Mul, func(a, b float64) float64 { return a * b }}.apply(a, b)
+	return binary{(*big.Rat).Mul, func(a, b float64) (float64, error) {
+		return unlessLost(a*b, a != 0 && b != 0)
+	}}.apply(a, b)
 }
 
 func divide(a, b value) (value, error) {
 	if b.sign() == 0 {
 		return value{}, errZero
 	}
-	return binary{(*big.Rat).Quo, func(a, b float64) float64 { return a / b }}.apply(a, b)
+	return binary{(*big.Rat).Quo, func(a, b float64) (float64, error) {
+		return unlessLost(a/b, a != 0)
+	}}.apply(a, b)
+}
+
+// unlessLost refuses a zero that stands for a number too small for a float.
+func unlessLost(f float64, something bool) (float64, error) {
+	if f == 0 && something {
+		return 0, errSmall
+	}
+	return f, nil
 }
 
 // modulo is what is left of a, with the sign of b: -7 % 3 is 2.
@@ -143,16 +196,20 @@ func modulo(a, b value) (value, error) {
 }
 
 func power(a, b value) (value, error) {
-	n, ok := b.integer()
-	if a.exact == nil || !ok {
-		return float(math.Pow(a.float(), b.float()))
-	}
-	if a.sign() == 0 && n < 0 {
+	if a.sign() == 0 && b.sign() < 0 {
 		return value{}, errZero
 	}
-	bits := int64(max(a.exact.Num().BitLen(), a.exact.Denom().BitLen()))
-	if n > maxBits || n < -maxBits || bits*max(n, -n) > 2*maxBits {
-		return float(math.Pow(a.float(), float64(n)))
+	n, ok := b.integer()
+	if a.exact == nil || !ok || tooLong(a.exact, n) {
+		x, y, err := floats(a, b)
+		if err != nil {
+			return value{}, err
+		}
+		f, err := unlessLost(math.Pow(x, y), x != 0)
+		if err != nil {
+			return value{}, err
+		}
+		return float(f)
 	}
 	e := big.NewInt(max(n, -n))
 	num, den := new(big.Int).Exp(a.exact.Num(), e, nil), new(big.Int).Exp(a.exact.Denom(), e, nil)
@@ -160,6 +217,13 @@ func power(a, b value) (value, error) {
 		num, den = den, num
 	}
 	return fraction(new(big.Rat).SetFrac(num, den))
+}
+
+// tooLong says that r^n is not worth an exact result. Whatever the exponent, a
+// power of 1, 0 or -1 is short.
+func tooLong(r *big.Rat, n int64) bool {
+	bits := int64(max(r.Num().BitLen(), r.Denom().BitLen()))
+	return bits > 1 && (n > maxBits || n < -maxBits || bits*max(n, -n) > 2*maxBits)
 }
 
 func factorial(v value) (value, error) {
@@ -171,39 +235,4 @@ func factorial(v value) (value, error) {
 		return value{}, errRange
 	}
 	return fraction(new(big.Rat).SetInt(new(big.Int).MulRange(1, n)))
-}
-
-func floor(v value) (value, error) {
-	if v.exact == nil {
-		return float(math.Floor(v.approx))
-	}
-	q, m := new(big.Int), new(big.Int)
-	q.DivMod(v.exact.Num(), v.exact.Denom(), m) // Euclid: the denominator is positive
-	return value{exact: new(big.Rat).SetInt(q)}, nil
-}
-
-// decimal writes v, and says whether nothing was rounded.
-func (v value) decimal() (string, bool) {
-	if v.exact == nil {
-		return trimmed(strconv.FormatFloat(v.approx, 'g', digits, 64)), false
-	}
-	if v.exact.IsInt() {
-		return v.exact.Num().String(), true
-	}
-	if n, exact := v.exact.FloatPrec(); exact && n <= 50 {
-		return v.exact.FloatString(n), true
-	}
-	return trimmed(strconv.FormatFloat(v.float(), 'g', digits, 64)), false
-}
-
-// trimmed takes off zeros that say nothing.
-func trimmed(s string) string {
-	mantissa, exponent, scientific := strings.Cut(s, "e")
-	if strings.Contains(mantissa, ".") {
-		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
-	}
-	if !scientific {
-		return mantissa
-	}
-	return mantissa + "e" + strings.TrimPrefix(exponent, "+")
 }
