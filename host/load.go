@@ -122,6 +122,10 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 }
 
 func readModule(path string) ([]byte, error) {
+	// Before it is opened: opening a FIFO would wait for somebody to write.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("module %s is not a file", filepath.Base(path))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -149,6 +149,10 @@ func newToolsInspect(a *app) *cobra.Command {
 const maxModule = 64 << 20
 
 func readFile(path string) ([]byte, error) {
+	// Before it is opened: opening a FIFO would wait for somebody to write.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,10 @@ import (
 // nil is the environment of the process. The error holds every fault that was
 // found, joined, each an [*Error].
 func Load(path string, getenv func(string) (string, bool)) (*Manifest, error) {
+	// Before it is opened: opening a FIFO would wait for somebody to write.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, unreadable(path, errors.New("not a file"))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)

@@ -46,6 +46,10 @@ type recorded struct {
 
 // Load reads the recording in the file path.
 func Load(path string) (*Recording, error) {
+	// Before it is opened: opening a FIFO would wait for somebody to write.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open recording: %s is not a file", filepath.Base(path))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
