@@ -26,6 +26,7 @@ type Entry struct {
 type Listing struct {
 	Entries []Entry `json:"entries"`
 	Cut     bool    `json:"cut,omitempty" doc:"there are more entries than are listed"`
+	size    int     // bytes of their paths
 }
 
 // Text is the listing, one entry a line.
@@ -76,11 +77,11 @@ func (l *Listing) add(dir string, deep bool, depth int) error {
 		return explain(dir, err)
 	}
 	for _, e := range entries {
-		if len(l.Entries) == maxEntries {
+		name := path.Join(dir, e.Name())
+		if l.size += len(name); len(l.Entries) == maxEntries || l.size > maxFound {
 			l.Cut = true
 			return nil
 		}
-		name := path.Join(dir, e.Name())
 		l.Entries = append(l.Entries, Entry{Path: name, Dir: e.IsDir(), Bytes: size(e)})
 		if !e.IsDir() || !deep {
 			continue

@@ -13,9 +13,14 @@ import (
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
+// A result has to stay below the host's limit of 1 MiB whatever is in the files:
+// as JSON one byte may take six.
 const (
 	// maxText is how many bytes of a file one call returns.
-	maxText = 200 << 10
+	maxText = 150 << 10
+	// maxFound is how many bytes of paths and lines one call returns. They are
+	// there twice, as text and as structured content.
+	maxFound = 64 << 10
 	// maxLine is how many bytes of a line are returned.
 	maxLine = 4 << 10
 	// sniff is how much of a file is looked at to find out whether it is text.
@@ -57,7 +62,7 @@ func readFile(c *sdk.Call, a ReadArgs) (Page, error) {
 	p := Page{Path: name, Start: a.Start}
 	var b strings.Builder
 	for n := 1; ; n++ {
-		line, err := nextLine(in)
+		line, err := nextLine(in, maxLine)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -102,8 +107,8 @@ func openText(name string) (*bufio.Reader, func(), error) {
 	return in, closer, nil
 }
 
-// nextLine returns a line without its end, cut where it is very long.
-func nextLine(in *bufio.Reader) (string, error) {
+// nextLine returns a line without its end, cut after limit bytes.
+func nextLine(in *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	cut := false
 	for {
@@ -114,7 +119,7 @@ func nextLine(in *bufio.Reader) (string, error) {
 			}
 			return "", err
 		}
-		if room := maxLine - len(line); len(part) > room {
+		if room := limit - len(line); len(part) > room {
 			part, cut = part[:room], true
 		}
 		line = append(line, part...)

@@ -40,8 +40,13 @@ func (m Matches) Text() string {
 	return b.String()
 }
 
-// maxShown is how many bytes of a matching line are returned.
-const maxShown = 400
+const (
+	// maxShown is how many bytes of a matching line are returned, and before how
+	// many of them what was found.
+	maxShown, before = 400, 100
+	// maxSearched is how many bytes of a line are looked at.
+	maxSearched = 1 << 20
+)
 
 // search is a search under way.
 type search struct {
@@ -50,6 +55,7 @@ type search struct {
 	re    *regexp.Regexp
 	name  string
 	limit int
+	size  int // bytes that were found
 }
 
 func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
@@ -125,21 +131,39 @@ func (s *search) file(name string) error {
 	defer closer()
 	s.Files++
 	for n := 1; ; n++ {
-		line, err := nextLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
+		line, err := nextLine(in, maxSearched)
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return explain(name, err)
-		case !s.re.MatchString(line):
+		}
+		at := s.re.FindStringIndex(line)
+		if at == nil {
 			continue
-		case len(s.Matches.Matches) == s.limit:
+		}
+		m := Match{name, n, excerpt(line, at[0])}
+		s.size += len(m.Path) + len(m.Text)
+		if len(s.Matches.Matches) == s.limit || s.size > maxFound {
 			s.Cut = true
 			return nil
 		}
-		if len(line) > maxShown {
-			line = strings.ToValidUTF8(line[:maxShown], "") + "…"
-		}
-		s.Matches.Matches = append(s.Matches.Matches, Match{name, n, strings.TrimSpace(line)})
+		s.Matches.Matches = append(s.Matches.Matches, m)
 	}
+}
+
+// excerpt returns what of a line shows what was found at an offset.
+func excerpt(line string, at int) string {
+	if len(line) <= maxShown {
+		return strings.TrimSpace(line)
+	}
+	from := max(0, min(at-before, len(line)-maxShown))
+	text := strings.TrimSpace(strings.ToValidUTF8(line[from:from+maxShown], ""))
+	if from > 0 {
+		text = "…" + text
+	}
+	if from+maxShown < len(line) {
+		text += "…"
+	}
+	return text
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -88,6 +90,49 @@ func TestTextIsFound(t *testing.T) {
 	}
 	if got := call(t, "search_files", map[string]any{"pattern": "e", "name": "*.txt", "limit": 1}, grant); !strings.Contains(got, "and more") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatIsFoundLateInALineIsShown(t *testing.T) {
+	dir, grant := folder(t)
+	if err := os.WriteFile(filepath.Join(dir, "min.js"), []byte(strings.Repeat("é", 100_000)+"needle"+strings.Repeat("x", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := call(t, "search_files", map[string]any{"pattern": "needle"}, grant)
+	want := dir + "/min.js:1: …" + strings.Repeat("é", before/2) + "needle" + strings.Repeat("x", maxShown-before-len("needle")) + "…\n1 matches in 4 files"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The host's limit is 1 MiB; it has to hold for the worst that files can hold.
+func TestResultsStayBelowTheLimitOfTheHost(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, strings.Repeat("\x01", 200), strings.Repeat("\x02", 200))
+	if err := os.MkdirAll(deep, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 500 {
+		if err := os.WriteFile(filepath.Join(deep, strings.Repeat("\x03", 200)+strconv.Itoa(i)), []byte(strings.Repeat("\x04", 500)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte(strings.Repeat(strings.Repeat("\x04", 500)+"\n", 3000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for tool, args := range map[string]map[string]any{
+		"list_files":   {"recursive": true},
+		"search_files": {"pattern": "\x04", "limit": 1000},
+		"read_file":    {"path": "a", "lines": 5000},
+	} {
+		res := sdktest.Call(t, tool, args, sdktest.Folders(dir))
+		answer, err := json.Marshal(abi.Response{V: 1, Result: res.Result, Error: res.Error})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Error != nil || len(answer) > 1<<20 || !strings.Contains(res.Text(), "…") {
+			t.Errorf("%s: %d bytes, error %v, not cut or too long", tool, len(answer), res.Error)
+		}
 	}
 }
 
