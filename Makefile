@@ -1,5 +1,5 @@
 # Every target is one line in `make help`. Nothing here needs more than Go and make;
-# `make wasm` alone, which builds the committed test modules again, needs wabt.
+# `make wasm` alone, which builds the committed modules again, needs wabt and clang.
 
 GO     ?= go
 BIN    := bin
@@ -58,8 +58,9 @@ fmt: ## fail when a file is not formatted
 generate: ## write generated files again
 	$(GO) generate ./...
 
-wasm: ## build the committed test modules again (needs wat2wasm from wabt)
+wasm: ## build the committed modules again (needs wat2wasm, clang-19 and lld-19)
 	./testdata/wasm/build.sh
+	./cmd/wagent/scaffold/build.sh
 
 check: fmt generate lint race e2e demo ## all that must hold; fails if it changed the tree
 	$(GO) mod tidy -diff
