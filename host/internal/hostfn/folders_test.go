@@ -1,3 +1,5 @@
+//go:build unix
+
 package hostfn
 
 import (
@@ -174,7 +176,6 @@ func TestLinksNeverLeadOut(t *testing.T) {
 		t.Run("suffix "+suffix, func(t *testing.T) {
 			j := openJail(t, plenty())
 			write(t, filepath.Join(j.inside, "other"), "")
-			abs, rel := filepath.Join(j.inside, "abs"), filepath.Join(j.inside, "rel")
 			for name, target := range map[string]string{
 				"abs": j.secret, "rel": "../out/secret", "absdir": j.outside, "reldir": "../out", "root": "/",
 				"chain": "rel", "chain2": "chain", "dangling": "../out/new", "danglingabs": filepath.Join(j.outside, "new"),
@@ -187,7 +188,7 @@ func TestLinksNeverLeadOut(t *testing.T) {
 			for _, name := range []string{"abs", "rel", "chain", "chain2", "dangling", "danglingabs", "loop", "proc", "absdir", "reldir", "root"} {
 				for _, d := range []*Folder{j.ro, j.rw} {
 					for _, what := range j.attempt(t, d, name+suffix) {
-						if !slices.Contains(harmless, what) && !(what == "rename to" && d == j.rw) {
+						if !slices.Contains(harmless, what) && (what != "rename to" || d == j.ro) {
 							t.Errorf("%s: could %s", name, what)
 						}
 					}
@@ -200,7 +201,6 @@ func TestLinksNeverLeadOut(t *testing.T) {
 					}
 				}
 			}
-			_, _ = abs, rel
 		})
 	}
 }
@@ -387,7 +387,7 @@ func TestWritableFolderServesAnHonestGuest(t *testing.T) {
 		{"write a directory", second(j.rw.OpenFile("a", os.O_RDWR, 0)), syscall.EISDIR},
 		{"stat a file as a directory", second(j.rw.Stat("y/")), syscall.ENOTDIR},
 		{"open what is not there", second(j.rw.OpenFile("z", os.O_RDONLY, 0)), fs.ErrNotExist},
-		{"unknown flags", second(j.rw.OpenFile("y", syscall.O_DIRECT, 0)), fs.ErrInvalid},
+		{"unknown flags", second(j.rw.OpenFile("y", 1<<30, 0)), fs.ErrInvalid},
 		{"rmdir", j.rw.Rmdir("a"), nil},
 		{"remove", j.rw.Remove("y"), nil},
 		{"remove the folder", j.rw.Rmdir("."), fs.ErrPermission},
