@@ -25,7 +25,7 @@ func decode(body []byte, contentType string) (string, error) {
 	}
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return string(body[3:]), nil
+		return strings.ToValidUTF8(string(body[3:]), "\ufffd"), nil
 	case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")):
 		return wide(body), nil
 	case bytes.IndexByte(body[:min(len(body), 8<<10)], 0) >= 0:
@@ -44,7 +44,10 @@ func decode(body []byte, contentType string) (string, error) {
 	case "iso-8859-1", "latin1", "windows-1252", "cp1252", "iso-8859-15":
 		return latin(body), nil
 	}
-	return strings.ToValidUTF8(string(body), "\ufffd"), nil
+	if utf8.Valid(body) { // mostly ASCII, which most charsets have in common
+		return string(body), nil
+	}
+	return "", sdk.Errorf(abi.Input, "the page is in the charset %.40q, which this tool does not read", charset)
 }
 
 // textual says that a content type is one to be read.

@@ -72,24 +72,31 @@ func (r *reader) tag(s string) string {
 	return rest
 }
 
-// tagEnd returns where the tag at the front of s ends; a > in quotes is not its
-// end.
+// tagEnd returns where the tag at the front of s ends. A > in the quoted value of
+// an attribute is not its end; a quote that no = precedes is a letter like others.
 func tagEnd(s string) int {
-	quote := byte(0)
+	if i := strings.IndexByte(s, '>'); i > 0 && !strings.ContainsAny(s[:i], "\"'") {
+		return i + 1 // most have no quotes
+	}
+	quote, last := byte(0), byte(0)
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; {
 		case quote != 0:
 			if c == quote {
-				quote = 0
+				quote, last = 0, c
 			}
-		case c == '"' || c == '\'':
+		case last == '=' && (c == '"' || c == '\''):
 			quote = c
 		case c == '>':
 			return i + 1
+		case !blank(c):
+			last = c
 		}
 	}
 	return len(s)
 }
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
 
 // skip returns what follows the end tag of an element that is not shown.
 func skip(s, name string) string {

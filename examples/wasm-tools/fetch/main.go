@@ -100,16 +100,41 @@ func header(res *abi.HTTPResponse, name string) string {
 	return ""
 }
 
+// maxText is how many bytes of JSON the text of one answer takes at most. It is
+// there twice, as text and as structured content, and the host takes 1 MiB.
+const maxText = 450 << 10
+
 // page returns the characters from start on, how many there are, and where the
 // rest begins.
-func page(text string, start, limit int) (string, int, int) {
-	total := utf8.RuneCountInString(text)
+func page(text string, start, limit int) (part string, total, next int) {
+	total = utf8.RuneCountInString(text)
 	if start >= total {
 		return "", total, 0
 	}
-	runes := []rune(text)[start:]
-	if len(runes) <= limit {
-		return string(runes), total, 0
+	from, n, size := 0, 0, 0
+	for at, c := range text {
+		switch {
+		case n < start:
+		case n == start+limit, size+inJSON(c) > maxText:
+			return text[from:at], total, n
+		case n == start:
+			from = at
+			fallthrough
+		default:
+			size += inJSON(c)
+		}
+		n++
 	}
-	return string(runes[:limit]), total, start + limit
+	return text[from:], total, 0
+}
+
+// inJSON is how many bytes a character takes in a JSON string.
+func inJSON(c rune) int {
+	switch {
+	case c == '"', c == '\\', c == '\n', c == '\t', c == '\r':
+		return 2
+	case c < ' ', c == '\u2028', c == '\u2029':
+		return len(`\u2028`)
+	}
+	return utf8.RuneLen(c)
 }

@@ -30,6 +30,8 @@ func TestHTMLBecomesText(t *testing.T) {
 		"1 < 2 and <a title='x > y' href=\"#\">link</a>":                  "1 < 2 and link",
 		"<img src=x alt=\"a &quot;cat&quot;\">":                           "[a \"cat\"]",
 		"<div>  many \n\n spaces </div>\n<div>next</div>":                 "many spaces\nnext",
+		"<p don't>first</p><p class='a'>it's</p>":                         "first\n\nit's",
+		"<a title = 'x > y'\n\">link</a>, <b \"'>bold</b>":                "link, bold",
 		"<p":                   "",
 		"<script>never closed": "",
 	} {
@@ -60,6 +62,7 @@ func TestCharsets(t *testing.T) {
 		{"text/plain", "\xff\xfeh\x00i\x00", "hi"},
 		{"application/json", `{"a":1}`, `{"a":1}`},
 		{"", "plain", "plain"},
+		{"text/plain; charset=shift_jis", "ASCII", "ASCII"},
 	} {
 		res := sdktest.Call(t, "fetch", `{"url":"https://a.example/"}`, answers(c.kind, c.body))
 		var got Result
@@ -84,6 +87,40 @@ func TestLongPagesAreReadInPieces(t *testing.T) {
 	}
 }
 
+// The host's limit is 1 MiB, and a page may be one that takes much room in JSON.
+func TestAPieceStaysBelowTheLimitOfTheHost(t *testing.T) {
+	for _, c := range []string{"語", "\x01", "\"", "<", "\u2028", "\n.", "x"} {
+		text := strings.Repeat(c, 250_000)
+		var back strings.Builder
+		for next := 0; next > 0 || back.Len() == 0; {
+			res := sdktest.Call(t, "fetch", map[string]any{"url": "https://a.example/", "limit": 200_000, "start": next}, answers("text/plain; charset=utf-8", text))
+			var got Result
+			if err := res.Decode(&got); err != nil {
+				t.Fatal(err, res.Error)
+			}
+			sent := 2 * len(res.StructuredContent)
+			if sent > 1<<20 || got.Total != 250_000*len([]rune(c)) {
+				t.Errorf("%q from %d: %d bytes, %d in all", c, next, sent, got.Total)
+			}
+			back.WriteString(got.Body)
+			next = got.Next
+		}
+		if back.String() != text {
+			t.Errorf("%q: the pieces are not the page", c)
+		}
+	}
+}
+
+func TestWhereARedirectLedIsTold(t *testing.T) {
+	moved := sdktest.HTTP(func(*abi.HTTPRequest) *abi.HTTPResponse {
+		return &abi.HTTPResponse{Status: 200, URL: "https://b.example/new", Headers: map[string]string{"content-type": "text/plain"}, Body: []byte("here")}
+	})
+	res := sdktest.Call(t, "fetch", `{"url":"https://a.example/old"}`, moved)
+	if got, want := res.Text(), "https://b.example/new\n\nhere"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestErrorsTellWhatToDo(t *testing.T) {
 	status := func(n int) sdktest.Option {
 		return sdktest.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(n) }))
@@ -101,6 +138,7 @@ func TestErrorsTellWhatToDo(t *testing.T) {
 		{status(418), abi.Input, "418"},
 		{answers("image/png", "\x89PNG"), abi.Input, "image/png, which is not text"},
 		{answers("text/plain", "a\x00b"), abi.Input, "not text"},
+		{answers("text/plain; charset=Shift_JIS", "\x93\xfa\x96\x7b"), abi.Input, `the charset "shift_jis", which this tool does not read`},
 	} {
 		res := sdktest.Call(t, "fetch", `{"url":"https://a.example/"}`, c.opt)
 		if res.Error == nil || res.Error.Kind != c.kind || !strings.Contains(res.Error.Message, c.want) {
