@@ -195,6 +195,18 @@ tools:
 	}
 }
 
+func TestAnExitToolIsNotNamedLikeAReasonOfTheHost(t *testing.T) {
+	path := write(t, `version: 1
+agent: {exit_conditions: [max_steps]}
+tools:
+  - module: ./word_count.wasm
+    rename: {word_count: max_steps}
+`)
+	if _, err := host.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), `"max_steps" is a reason of the host`) {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestOnlyTheToolsInForceAreOffered(t *testing.T) {
 	script := modeltest.New(modeltest.Text("a"), modeltest.Text("b"))
 	h := open(t, counting, host.Options{Getenv: env("BASE_URL", "http://127.0.0.1:1"), Model: script})

@@ -142,9 +142,13 @@ func (h *Host) unknown(name string) error {
 func (h *Host) checkExits() error {
 	var errs []error
 	for i, e := range h.manifest.Agent.ExitConditions {
-		if e != "text" && h.box[e] == nil {
-			at := h.manifest.At(fmt.Sprintf("agent.exit_conditions[%d]", i))
+		at := h.manifest.At(fmt.Sprintf("agent.exit_conditions[%d]", i))
+		switch {
+		case e == string(run.ExitText):
+		case h.box[e] == nil:
 			errs = append(errs, fmt.Errorf("%s: exit condition: %w", at, h.unknown(e)))
+		case run.ExitReason(e).Reserved():
+			errs = append(errs, fmt.Errorf("%s: exit condition: %q is a reason of the host: use rename", at, e))
 		}
 	}
 	return errors.Join(errs...)

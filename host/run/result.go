@@ -130,6 +130,16 @@ const (
 	ExitError         ExitReason = "error"
 )
 
+// Reserved says that a reason is the host's own, so that no tool of that name can
+// be told apart from it. [ExitText] is no name of a tool either.
+func (r ExitReason) Reserved() bool {
+	switch r {
+	case ExitText, ExitReturnDirect, ExitMaxSteps, ExitMaxDuration, ExitLength, ExitContentFilter, ExitInterrupted, ExitError:
+		return true
+	}
+	return false
+}
+
 // Failure is why a run failed.
 type Failure struct {
 	Kind    string `json:"kind"`    // a model.ErrorKind, or tool_failed, hook_failed, store, internal
