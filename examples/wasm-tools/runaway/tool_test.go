@@ -8,8 +8,8 @@ import (
 	"github.com/wagent-dev/wagent/sdk/sdktest"
 )
 
-// Most modes end only in the sandbox, which has a test for each. Here are those
-// that end by themselves.
+// Most modes end only in the sandbox, where TestEachModeIsStoppedAndTheNextCallWorks
+// has them. Here are those that end by themselves.
 func TestEveryModeIsThere(t *testing.T) {
 	for _, mode := range []string{"loop", "memory", "output", "log", "stack", "panic", "network", "file"} {
 		if modes()[mode] == nil {
