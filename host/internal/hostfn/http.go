@@ -75,11 +75,15 @@ func NewHTTP(rules []policy.HTTPRule, o HTTPOptions) *HTTP {
 		secure = o.TLS.Clone()
 	}
 	secure.MinVersion = max(secure.MinVersion, tls.VersionTLS12)
+	// HTTP/1.1 only: every server has it, its limits tell why they refuse, and no
+	// connection is shared by requests.
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
 	h.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            h.dial,
 		TLSClientConfig:        secure,
-		ForceAttemptHTTP2:      true,
+		Protocols:              protocols,
 		DisableCompression:     true, // decompressed in response.go, where it is counted
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,

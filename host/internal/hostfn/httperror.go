@@ -69,8 +69,7 @@ func explain(ctx context.Context, err error) *httpFault {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return unavailable("the connection ended before the response did")
 	// net/http has no error value for this.
-	case strings.Contains(err.Error(), "response header") && strings.Contains(err.Error(), "exceed"),
-		strings.Contains(err.Error(), "header list larger"):
+	case strings.Contains(err.Error(), "response headers exceeded"):
 		return tooLarge("the response's headers are too large")
 	}
 	return unavailable("the request went wrong on the way")

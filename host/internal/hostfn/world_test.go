@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -42,8 +43,7 @@ func (w *world) serve(t *testing.T, origin string, handler http.HandlerFunc) {
 	t.Helper()
 	scheme, host, _ := strings.Cut(origin, "://")
 	srv := httptest.NewUnstartedServer(handler)
-	srv.Config.ErrorLog = nil
-	srv.EnableHTTP2 = true
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if scheme == "https" {
 		srv.StartTLS()
 		w.roots.AddCert(srv.Certificate())
