@@ -9,20 +9,48 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// number reads a field as a number: with thousands separators, a percent sign
-// or a currency sign around it. Commas part thousands, points decimals.
-func number(s string) (float64, bool) {
-	s = strings.Trim(strings.TrimSpace(s), "$€£ ")
-	s, percent := strings.CutSuffix(s, "%")
-	if strings.Contains(s, ",") && !grouped(s) {
-		return 0, false
+// notation is how the file writes numbers.
+type notation struct {
+	decimal  string // "." or ","
+	thousand string // the other one
+}
+
+// plain is how this program writes numbers.
+func plain() notation { return notation{".", ","} }
+
+func written(a *Args) notation {
+	if a.DecimalComma {
+		return notation{",", "."}
 	}
-	s = strings.ReplaceAll(s, ",", "")
-	if s == "" || strings.ContainsAny(s, "xXpP_") {
+	return plain()
+}
+
+// number reads a field as a number: with thousands parted, a percent sign or a
+// currency sign around it.
+func (n notation) number(s string) (float64, bool) {
+	if n.decimal == "." && isBare(s) {
+		f, err := strconv.ParseFloat(s, 64)
+		return f, err == nil
+	}
+	s = strings.Trim(strings.TrimSpace(s), "$€£ \u00a0")
+	if s == "" || s[len(s)-1] > '9' && s[len(s)-1] < 0x80 {
+		return 0, false // most text ends here
+	}
+	s, percent := strings.CutSuffix(s, "%")
+	if strings.ContainsAny(s, "xXpP_") {
 		return 0, false // not decimal
 	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+	if strings.Contains(s, n.thousand) {
+		if !n.grouped(s) {
+			return 0, false
+		}
+		s = strings.ReplaceAll(s, n.thousand, "")
+	}
+	if n.decimal != "." {
+		s = strings.Replace(s, n.decimal, ".", 1)
+	}
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil {
 		return 0, false
 	}
 	if percent {
@@ -31,42 +59,77 @@ func number(s string) (float64, bool) {
 	return f, true
 }
 
-// grouped says that commas stand where they part thousands.
-func grouped(s string) bool {
-	whole, _, _ := strings.Cut(strings.TrimLeft(s, "+-"), ".")
-	groups := strings.Split(whole, ",")
-	for i, g := range groups {
-		if i > 0 && len(g) != 3 || i == 0 && (g == "" || len(g) > 3) {
+// isBare says that s is digits, with a sign and a point at most: most numbers are
+// read without looking for more.
+func isBare(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' {
 			return false
 		}
 	}
 	return true
 }
 
-// compare orders two fields: as numbers where both are, else as text, which is
-// the order of dates in ISO form too.
-func compare(a, b string) int {
-	x, xok := number(a)
-	y, yok := number(b)
-	switch {
-	case xok && yok:
-		return cmp.Compare(x, y)
-	case xok != yok: // numbers first, so that the order is one
-		if xok {
-			return -1
+// grouped says that the separators stand where they part thousands.
+func (n notation) grouped(s string) bool {
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(s, "+-"), n.decimal)
+	groups := strings.Split(whole, n.thousand)
+	for i, g := range groups {
+		if i > 0 && len(g) != 3 || i == 0 && (g == "" || len(g) > 3) {
+			return false
 		}
-		return 1
 	}
-	return strings.Compare(a, b)
+	return !strings.Contains(fraction, n.thousand)
 }
 
-// decimal writes a number without digits that are only noise of binary
-// fractions.
-func decimal(f float64) string {
-	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
-		return strconv.FormatFloat(f, 'f', 0, 64)
+// key is a field as it is sorted: numbers in front, by their value, then text,
+// in which dates in ISO form are in their order, and what is empty at the end.
+type key struct {
+	rank   int8 // 0 number, 1 text, 2 nothing
+	number float64
+	text   string
+}
+
+func (n notation) key(s string) key {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return key{rank: 2}
 	}
-	s := strconv.FormatFloat(f, 'g', 12, 64)
+	if f, ok := n.number(s); ok {
+		return key{number: f, text: s}
+	}
+	return key{rank: 1, text: s}
+}
+
+// compare orders two keys. What has no number does not come first because the
+// numbers are to go down.
+func (k key) compare(other key, desc bool) int {
+	if k.rank != other.rank {
+		return cmp.Compare(k.rank, other.rank)
+	}
+	d := 0
+	switch k.rank {
+	case 0:
+		d = cmp.Compare(k.number, other.number)
+	case 1:
+		d = strings.Compare(k.text, other.text)
+	}
+	if desc {
+		return -d
+	}
+	return d
+}
+
+// digits is how many significant digits a total is written with. The rest is
+// noise of binary fractions.
+const digits = 15
+
+// decimal writes a number.
+func decimal(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return strconv.FormatInt(int64(f), 10)
+	}
+	s := strconv.FormatFloat(f, 'g', digits, 64)
 	if v, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(v) >= 1e-6 && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}

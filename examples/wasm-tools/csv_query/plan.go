@@ -12,6 +12,7 @@ import (
 type query struct {
 	args    *Args
 	columns []string // of the result
+	text    notation // how the file writes numbers
 	picks   []int    // select: columns of the file
 	keys    []int    // group_by: columns of the file
 	totals  []total
@@ -19,23 +20,21 @@ type query struct {
 	orders  []order
 }
 
-type filter struct {
-	Filter
-	at int
-}
-
 type total struct {
 	Total
 	at int // column of the file; -1 for count without one
 }
 
+// order sorts by a column: of the result where there are totals, else of the
+// file.
 type order struct {
-	at   int // column of the result
+	at   int
 	desc bool
+	text notation
 }
 
 func plan(a *Args, columns []string) (*query, error) {
-	q := &query{args: a}
+	q := &query{args: a, text: written(a)}
 	if len(a.Aggregate) == 0 && len(a.GroupBy) > 0 {
 		return nil, sdk.Errorf(abi.Input, "group_by needs aggregate, such as [{\"op\":\"count\"}]")
 	}
@@ -50,16 +49,41 @@ func plan(a *Args, columns []string) (*query, error) {
 	return q, nil
 }
 
+// reads says which columns of the file the query looks at.
+func (q *query) reads(columns int) []bool {
+	only := make([]bool, columns)
+	for _, f := range q.filters {
+		only[f.at] = true
+	}
+	for _, list := range [][]int{q.keys, q.picks} {
+		for _, at := range list {
+			only[at] = true
+		}
+	}
+	for _, t := range q.totals {
+		if t.at >= 0 {
+			only[t.at] = true
+		}
+	}
+	if len(q.totals) == 0 {
+		for _, o := range q.orders {
+			only[o.at] = true
+		}
+	}
+	return only
+}
+
 func (q *query) filter(columns []string) error {
 	for _, f := range q.args.Where {
 		at, err := column(columns, f.Column, "where")
 		if err != nil {
 			return err
 		}
-		if f.Op == "in" && len(f.Values) == 0 {
-			return sdk.Errorf(abi.Input, "where: in needs values")
+		ready, err := newFilter(&f, at, q.text)
+		if err != nil {
+			return err
 		}
-		q.filters = append(q.filters, filter{f, at})
+		q.filters = append(q.filters, ready)
 	}
 	return nil
 }
@@ -87,6 +111,9 @@ func (q *query) group(columns []string) error {
 		}
 		if t.As != "" {
 			name = t.As
+		}
+		if slices.Contains(q.columns, name) {
+			return sdk.Errorf(abi.Input, "aggregate: the result has a column %q already: name this one with as", clip(name))
 		}
 		q.totals = append(q.totals, one)
 		q.columns = append(q.columns, name)
@@ -116,15 +143,27 @@ func (q *query) pick(columns []string) error {
 	return nil
 }
 
-func (q *query) order([]string) error {
+func (q *query) order(columns []string) error {
+	if len(q.totals) > 0 {
+		columns = q.columns
+	}
 	for _, o := range q.args.OrderBy {
-		at, err := column(q.columns, o.Column, "order_by")
+		at, err := column(columns, o.Column, "order_by")
 		if err != nil {
 			return err
 		}
-		q.orders = append(q.orders, order{at, o.Desc})
+		q.orders = append(q.orders, order{at, o.Desc, q.notationOf(at)})
 	}
 	return nil
+}
+
+// notationOf says how the numbers of a column to sort by are written: totals that
+// were worked out here are not as the file has them.
+func (q *query) notationOf(at int) notation {
+	if i := at - len(q.keys); len(q.totals) > 0 && i >= 0 && q.totals[i].Op != "min" && q.totals[i].Op != "max" {
+		return plain()
+	}
+	return q.text
 }
 
 // column finds a column by its name, upper and lower case being the same where
@@ -137,78 +176,31 @@ func column(columns []string, name, where string) (int, error) {
 		return i, nil
 	}
 	hint := "."
-	if near := nearest(columns, name); near != "" {
+	if near := sdk.Suggest(name, columns); near != "" {
 		hint = "; did you mean \"" + near + "\"?"
 	}
-	return 0, sdk.Errorf(abi.Input, "%s: there is no column %q%s The columns are: %s", where, name, hint, strings.Join(columns[:min(len(columns), 40)], ", "))
+	return 0, sdk.Errorf(abi.Input, "%s: there is no column %q%s The columns are: %s", where, clip(name), hint, listed(columns))
 }
 
-// nearest returns the column that is spelt most like name, if it is close.
-func nearest(columns []string, name string) string {
-	best, least := "", max(1, len(name)/3)+1
-	for _, c := range columns {
-		if d := distance(strings.ToLower(c), strings.ToLower(name)); d < least {
-			best, least = c, d
-		}
+// maxListedColumns is how many columns an error names.
+const maxListedColumns = 40
+
+func listed(columns []string) string {
+	var shown []string
+	for _, c := range columns[:min(len(columns), maxListedColumns)] {
+		shown = append(shown, clip(c))
 	}
-	return best
+	if n := len(columns) - len(shown); n > 0 {
+		shown = append(shown, "and "+itoa(n)+" more")
+	}
+	return strings.Join(shown, ", ")
 }
 
-// distance counts the letters to change, insert or delete (Levenshtein).
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
+// clip is the beginning of a text for an error.
+func clip(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// meets says that a row passes the filter.
-func (f *filter) meets(row []string) bool {
-	v := row[f.at]
-	switch f.Op {
-	case "=":
-		return compare(v, f.Value) == 0
-	case "!=":
-		return compare(v, f.Value) != 0
-	case "contains":
-		return strings.Contains(strings.ToLower(v), strings.ToLower(f.Value))
-	case "starts_with":
-		return strings.HasPrefix(strings.ToLower(v), strings.ToLower(f.Value))
-	case "in":
-		return slices.ContainsFunc(f.Values, func(w string) bool { return compare(v, w) == 0 })
-	case "is_empty":
-		return strings.TrimSpace(v) == ""
-	case "not_empty":
-		return strings.TrimSpace(v) != ""
-	}
-	if strings.TrimSpace(v) == "" {
-		return false // nothing is neither less nor more
-	}
-	d := compare(v, f.Value)
-	switch f.Op {
-	case "<":
-		return d < 0
-	case "<=":
-		return d <= 0
-	case ">":
-		return d > 0
-	default:
-		return d >= 0
-	}
+	return s
 }

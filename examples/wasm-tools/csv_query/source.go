@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +12,9 @@ import (
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
+
+// grantLine is what the manifest needs for the tool to see a folder.
+const grantLine = "allow: {read: {./data: /data}}"
 
 // open returns the CSV that the arguments name.
 func open(c *sdk.Call, a *Args) (io.ReadCloser, error) {
@@ -27,123 +28,87 @@ func open(c *sdk.Call, a *Args) (io.ReadCloser, error) {
 	}
 	folders := sdk.Folders(c)
 	if len(folders) == 0 {
-		return nil, sdk.Errorf(abi.AuthRequired, "no folder is granted: add allow: {read: {./data: /data}} to the tool in the manifest")
+		return nil, sdk.Errorf(abi.AuthRequired, "no folder is granted: add %s to the tool in the manifest", grantLine)
 	}
-	if !sdk.Granted(folders, a.File) {
-		return nil, sdk.Errorf(abi.AuthRequired, "%q is in no granted folder; granted are: %s", a.File, strings.Join(folders, ", "))
+	file := a.File
+	if !path.IsAbs(file) && len(folders) == 1 {
+		file = path.Join(folders[0], file) // there is one thing it can mean
 	}
-	f, err := os.Open(a.File)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, sdk.Errorf(abi.NotFound, "there is no file %q%s", a.File, beside(a.File))
-	case err != nil:
-		return nil, err
+	file = path.Clean(file)
+	if !sdk.Granted(folders, file) {
+		return nil, sdk.Errorf(abi.AuthRequired, "%q is in no granted folder; granted are: %s. For another one a line such as %s has to be added to the tool in the manifest",
+			file, strings.Join(folders, ", "), grantLine)
 	}
-	return f, nil
+	return openFile(file)
 }
 
-// beside lists the CSV files of a folder, for a name that is not there.
-func beside(file string) string {
-	entries, err := os.ReadDir(path.Dir(file))
+func openFile(file string) (io.ReadCloser, error) {
+	f, err := os.Open(file)
 	if err != nil {
+		return nil, explain(file, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = explain(file, err)
+	case info.IsDir():
+		err = sdk.Errorf(abi.Input, "%q is a folder%s", file, holds(file, ""))
+	case !info.Mode().IsRegular():
+		err = sdk.Errorf(abi.Input, "%q is no ordinary file", file)
+	default:
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// explain says what an error of the system means for the caller.
+func explain(file string, err error) error {
+	kind, what := abi.Internal, ""
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return sdk.Errorf(abi.NotFound, "there is no file %q%s", file, holds(path.Dir(file), path.Base(file)))
+	case errors.Is(err, fs.ErrPermission):
+		kind, what = abi.AuthRequired, " may not be read"
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // without the path, which is named already
+	}
+	return sdk.Errorf(kind, "%q%s: %w", file, what, err)
+}
+
+const (
+	// maxListed is how many entries of a folder are looked at, and maxNamed how
+	// many an error names.
+	maxListed = 1000
+	maxNamed  = 20
+)
+
+// holds says what is in a folder, for a name that is not.
+func holds(folder, missing string) string {
+	f, err := os.Open(folder)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxListed)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return ""
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && len(names) < 20 {
+		if !e.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
+	if near := sdk.Suggest(missing, names); near != "" {
+		return fmt.Sprintf(": did you mean %q?", path.Join(folder, near))
+	}
 	if len(names) == 0 {
-		return "; the folder is empty"
+		return fmt.Sprintf("; %s has no files", folder)
 	}
-	return "; the folder has " + strings.Join(names, ", ")
-}
-
-// table is a CSV file as it is read, row by row.
-type table struct {
-	columns []string
-	rows    *csv.Reader
-}
-
-// sample is how much of the file is looked at to find what parts the columns.
-const sample = 64 << 10
-
-func readTable(in io.Reader) (*table, error) {
-	b := bufio.NewReaderSize(in, sample)
-	head, err := b.Peek(sample)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, err
+	more := ""
+	if n := len(names) - maxNamed; n > 0 {
+		names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n)
 	}
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		if _, err := b.Discard(3); err != nil {
-			return nil, err
-		}
-		head = head[3:]
-	}
-	if bytes.IndexByte(head, 0) >= 0 {
-		return nil, sdk.Errorf(abi.Input, "the file is not text")
-	}
-	r := csv.NewReader(b)
-	r.Comma = separator(head)
-	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, -1
-	first, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, sdk.Errorf(abi.Input, "the CSV is empty: its first line names the columns")
-	}
-	if err != nil {
-		return nil, sdk.Errorf(abi.Input, "the CSV cannot be read: %w", err)
-	}
-	t := &table{rows: r}
-	for i, name := range first {
-		name = strings.TrimSpace(name)
-		if name == "" {
-			name = "column_" + itoa(i+1)
-		}
-		t.columns = append(t.columns, name)
-	}
-	return t, nil
-}
-
-// separator is the sign that the first line has most of, outside of quotes.
-func separator(head []byte) rune {
-	counts := map[byte]int{}
-	quoted := false
-	for _, c := range head {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case c == '\n' && !quoted:
-			return mostOf(counts)
-		case !quoted:
-			counts[c]++
-		}
-	}
-	return mostOf(counts)
-}
-
-func mostOf(counts map[byte]int) rune {
-	best := byte(',')
-	for _, c := range []byte(";\t|") {
-		if counts[c] > counts[best] {
-			best = c
-		}
-	}
-	return rune(best)
-}
-
-// next returns the next row, one field for each column. The row is good until
-// the next call.
-func (t *table) next() ([]string, error) {
-	row, err := t.rows.Read()
-	if err != nil {
-		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-			return nil, sdk.Errorf(abi.Input, "line %d of the CSV cannot be read: %w", parse.Line, parse.Err)
-		}
-		return nil, err
-	}
-	for len(row) < len(t.columns) {
-		row = append(row, "")
-	}
-	return row[:len(t.columns)], nil
+	return fmt.Sprintf("; %s has %q%s", folder, names, more)
 }
