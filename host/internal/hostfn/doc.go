@@ -5,8 +5,3 @@
 // Everything here takes its input from code that wants out. Nothing panics on
 // it, blocks past the context, or repeats it raw in an error or a log.
 package hostfn
-
-import "github.com/wagent-dev/wagent/host/visible"
-
-// Printable returns s as one line of at most max bytes that is safe to show.
-func Printable(s string, max int) string { return visible.Line(s, max) }

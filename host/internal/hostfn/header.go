@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+
+	"github.com/wagent-dev/wagent/host/visible"
 )
 
 const (
@@ -31,7 +33,7 @@ func cleanHeader(in map[string]string) (http.Header, error) {
 			return nil, invalid("a header's value has no line breaks and no control characters")
 		}
 		if isReserved(name) {
-			return nil, denied("the header %s is not the guest's to set", Printable(name, 40))
+			return nil, denied("the header %s is not the guest's to set", visible.Line(name, 40))
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if _, twice := out[name]; twice {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -176,7 +177,11 @@ func (s *HTTPSession) do(ctx context.Context, in abi.HTTPRequest) (abi.HTTPRespo
 			return abi.HTTPResponse{}, err
 		}
 		if !isRedirect(resp) {
-			return s.h.read(resp, hop)
+			out, err := s.h.read(resp, hop)
+			// At the deadline the connection is closed from our side; a server that
+			// sees that may end its response in good form before the socket is gone,
+			// and half of it would pass for the whole.
+			return out, errors.Join(err, ctx.Err())
 		}
 		if err := resp.Body.Close(); err != nil {
 			return abi.HTTPResponse{}, err

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -27,7 +28,7 @@ func (f *httpFault) Error() string { return f.message }
 
 // error returns the fault as the guest gets it.
 func (f *httpFault) error() *abi.HTTPError {
-	return &abi.HTTPError{Code: f.code, Message: Printable(f.message, maxMessage)}
+	return &abi.HTTPError{Code: f.code, Message: visible.Line(f.message, maxMessage)}
 }
 
 func denied(format string, args ...any) *httpFault      { return fault("denied", format, args) }

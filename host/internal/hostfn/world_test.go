@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -142,7 +143,7 @@ func wantCode(t *testing.T, what string, resp abi.HTTPResponse, code string, wor
 	if resp.Error.Code != code {
 		t.Errorf("%s: got %s (%s), want %s", what, resp.Error.Code, msg, code)
 	}
-	if len(msg) > maxMessage || msg != Printable(msg, maxMessage) {
+	if len(msg) > maxMessage || msg != visible.Line(msg, maxMessage) {
 		t.Errorf("%s: the message cannot be shown: %q", what, msg)
 	}
 	for _, w := range words {
