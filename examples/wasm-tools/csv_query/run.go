@@ -3,14 +3,21 @@ package main
 import (
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
-// every is how many rows lie between two reports of progress.
-const every = 50_000
+const (
+	// every is how many rows lie between two reports of progress.
+	every = 50_000
+	// pause is how many rows lie between two turns of the garbage collector. A
+	// module has one thread, which nothing takes from a loop that does not wait:
+	// without this the heap grows to many times of what is in use.
+	pause = 256
+)
 
 // sink takes the rows that were not filtered out.
 type sink interface {
@@ -37,6 +44,9 @@ func (q *query) run(c *sdk.Call, t *table) (Result, error) {
 		}
 		if res.Read++; res.Read%every == 0 {
 			c.Progress(0, 0, itoa(res.Read)+" rows read")
+		}
+		if res.Read%pause == 0 {
+			runtime.Gosched()
 		}
 		if !q.meets(row) {
 			continue
@@ -78,15 +88,16 @@ func (q *query) sink() sink {
 }
 
 // maxHeld is about how many bytes are held at once. The collector lets the heap
-// grow to twice that and more, and 64 MiB is what a tool has by default.
-const maxHeld = 14 << 20
+// grow to more than twice that, and 64 MiB is what a tool has by default.
+const maxHeld = 20 << 20
 
-// What things take besides their bytes, as far as it matters.
+// What things take besides their bytes, with what slices and maps keep in
+// reserve and what allocations are rounded up to.
 const (
 	costText  = 16
-	costRow   = 64
-	costEntry = 48 // of a map
-	costSort  = 48
+	costRow   = 160
+	costEntry = 64 // of a map
+	costSort  = 64
 )
 
 // budget is how much more may be held.

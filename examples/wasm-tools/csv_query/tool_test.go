@@ -236,7 +236,7 @@ func TestOnlyTheFirstOfAnOrderAreKept(t *testing.T) {
 func TestTooMuchToHoldIsRefused(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("k,v\n")
-	for i := range 300_000 {
+	for i := range 400_000 {
 		fmt.Fprintf(&b, "%d,%d\n", i, i)
 	}
 	for name, args := range map[string]map[string]any{
