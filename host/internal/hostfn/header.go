@@ -4,8 +4,10 @@ package hostfn
 // is: Host, framing, hop-by-hop, overrides of method and path, line breaks.
 
 import (
+	"maps"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/visible"
@@ -22,7 +24,8 @@ func cleanHeader(in map[string]string) (http.Header, error) {
 		return nil, tooMany("more than %d headers", maxHeaders)
 	}
 	out, size := http.Header{}, 0
-	for name, value := range in {
+	for _, name := range slices.Sorted(maps.Keys(in)) { // the same request, the same refusal
+		value := in[name]
 		if size += len(name) + len(value); size > maxHeaderBytes {
 			return nil, tooLarge("the headers have more than %d bytes", maxHeaderBytes)
 		}

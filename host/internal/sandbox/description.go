@@ -49,7 +49,8 @@ func checkTool(t *abi.Tool, seen map[string]bool) error {
 	}
 	seen[name] = true
 	t.Title, t.Description = cleanText(t.Title), cleanText(t.Description)
-	for what, schema := range map[string]*json.RawMessage{"inputSchema": &t.InputSchema, "outputSchema": &t.OutputSchema} {
+	for i, schema := range []*json.RawMessage{&t.InputSchema, &t.OutputSchema} {
+		what := [...]string{"inputSchema", "outputSchema"}[i]
 		s := bytes.TrimSpace(*schema)
 		switch {
 		case len(s) == 0 || string(s) == "null":

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/url"
 	"slices"
@@ -143,7 +144,7 @@ func (b *builder) node(s *jsonschema.Schema) *node {
 		n.never = !*s.Bool
 		return n
 	}
-	if s.RecursiveRef != nil {
+	if s.RecursiveRef != nil && b.err == nil {
 		b.err = &Error{Pointer: n.at, Problem: "$recursiveRef is not supported"}
 	}
 	b.anyType(n, s)
@@ -194,11 +195,10 @@ func (b *builder) object(n *node, s *jsonschema.Schema) {
 	o := &n.object
 	o.min, o.max, o.required = s.MinProperties, s.MaxProperties, s.Required
 	o.properties = map[string]*node{}
-	for name, property := range s.Properties {
-		o.properties[name] = b.node(property)
-		o.known = append(o.known, name)
+	o.known = slices.Sorted(maps.Keys(s.Properties))
+	for _, name := range o.known {
+		o.properties[name] = b.node(s.Properties[name])
 	}
-	slices.Sort(o.known)
 	for re, property := range s.PatternProperties {
 		p, _ := re.(*pattern)
 		o.patterns = append(o.patterns, patternNode{p, b.node(property)})
@@ -228,7 +228,7 @@ func (b *builder) dependencies(s *jsonschema.Schema) []dependency {
 	for name, schema := range s.DependentSchemas {
 		all = append(all, dependency{name: name, schema: b.node(schema)})
 	}
-	slices.SortFunc(all, func(x, y dependency) int { return strings.Compare(x.name, y.name) })
+	slices.SortStableFunc(all, func(x, y dependency) int { return strings.Compare(x.name, y.name) })
 	return all
 }
 

@@ -1,6 +1,11 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // node is one schema, as the library compiled it, with what checking needs.
 type node struct {
@@ -102,9 +107,12 @@ func (n *node) inPlace() []*node {
 // bound refuses schemas that never end on a value, or that combine to more
 // work on one value than anybody writes by hand: twenty lines of allOf that
 // each name the next line twice are a million checks.
+// The nodes are measured from the root on, so that the same schema is always
+// refused at the same place.
 func bound[K comparable](nodes map[K]*node) error {
 	costs := map[*node]cost{}
-	for _, n := range nodes {
+	inOrder := slices.SortedFunc(maps.Values(nodes), func(a, b *node) int { return strings.Compare(a.at, b.at) })
+	for _, n := range inOrder {
 		if err := measure(n, costs); err != nil {
 			return err
 		}

@@ -137,6 +137,22 @@ func TestABrokenSchemaIsRefusedWithPlaceAndHint(t *testing.T) {
 	}
 }
 
+// The library keeps maps, whose order is another in every run.
+func TestTheSameSchemaIsRefusedAtTheSamePlace(t *testing.T) {
+	raw := []byte(`{"$defs": {
+		"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"oneOf": [{"$ref": "#/$defs/c"}]}, "c": {"not": {"$ref": "#/$defs/a"}}
+	}, "properties": {"x": {"$ref": "#/$defs/c"}, "y": {"$ref": "#/$defs/b"}, "z": {"$ref": "#/$defs/a"}}}`)
+	_, first := Compile(raw)
+	if first == nil {
+		t.Fatal("a schema without an end is accepted")
+	}
+	for range 200 {
+		if _, err := Compile(raw); err == nil || err.Error() != first.Error() {
+			t.Fatalf("got %v, and before %v", err, first)
+		}
+	}
+}
+
 func TestSchemasOfOtherToolkitsAreAccepted(t *testing.T) {
 	for name, raw := range map[string]string{
 		"pydantic":                    `{"$defs":{"Unit":{"enum":["c","f"],"title":"Unit","type":"string"}},"properties":{"unit":{"$ref":"#/$defs/Unit","default":"c"},"tags":{"anyOf":[{"items":{"type":"string"},"type":"array"},{"type":"null"}],"default":null,"title":"Tags"}},"title":"Args","type":"object"}`,
