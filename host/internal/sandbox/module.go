@@ -189,8 +189,10 @@ func guarded(g *guest, do func(*guest) (Outcome, error)) (out Outcome, err error
 		return Outcome{}, context.Cause(g.ctx)
 	}
 	out, err = do(g)
-	if err == nil && g.ctx.Err() != nil {
-		err = context.Cause(g.ctx)
+	if err == nil {
+		if late := g.watch.stopped(g.ctx); late != nil {
+			err = late
+		}
 	}
 	return out, err
 }
