@@ -13,16 +13,20 @@ FUZZTIME ?= 10s
 .PHONY: help build tools demo test race e2e fuzz bench lint fmt generate wasm check clean
 
 help: ## show this
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
 
 build: ## build the wagent command into bin/
 	$(GO) build -o $(BIN)/wagent ./cmd/wagent
 
 tools: $(WASM) ## build the example tools into bin/tools/
 
-# Reactors are built with c-shared; the one tool without our SDK is a command.
-SDK_SOURCES := $(wildcard sdk/*.go sdk/abi/*.go)
-$(TOOLS)/%.wasm: examples/wasm-tools/%/main.go $(SDK_SOURCES) go.mod
+# Reactors are built with c-shared; the one tool without our SDK is a command. A
+# module is built again when a file of its folder has changed that may be in it,
+# code or embedded, or when one has gone: that changes the folder itself.
+SDK_SOURCES := $(filter-out %_test.go,$(wildcard sdk/*.go sdk/abi/*.go))
+folder_of = examples/wasm-tools/$(1) $(filter-out %_test.go %/testdata %.md,$(wildcard examples/wasm-tools/$(1)/*))
+.SECONDEXPANSION:
+$(TOOLS)/%.wasm: $$(call folder_of,$$*) $(SDK_SOURCES) go.mod
 	@mkdir -p $(@D)
 	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=$(if $(wildcard examples/wasm-tools/$*/command.txt),exe,c-shared) -trimpath -ldflags='-s -w' -o $@ ./examples/wasm-tools/$*
 
