@@ -103,8 +103,8 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.ceiling != nil {
-		pol = pol.Narrow(*h.ceiling)
+	if pol, err = h.underCeiling(pol); err != nil {
+		return nil, err
 	}
 	src := &sandbox.Source{
 		Name: filepath.Base(t.Module), Wasm: wasm, ABI: sandbox.ABI(t.ABI),
