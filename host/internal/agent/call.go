@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,7 +151,7 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 		b.note(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
 	}
 	b.running++
-	go func() { b.outcomes <- outcome{a, guarded(ctx, b.Box, c)} }()
+	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
 }
 
 // note passes on what a tool says, and drops it when nobody keeps up: a tool
@@ -191,15 +192,13 @@ func returned(step int, o outcome) run.Returned {
 }
 
 // guarded calls the toolbox and makes a panic in it an outcome: a fault of the
-// host costs one call and not the run.
-func guarded(ctx context.Context, box Toolbox, c Call) (r Result) {
+// host costs one call and not the run. What panicked is for the operator's log.
+func (d *driver) guarded(ctx context.Context, c Call) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result{
-				Kind: run.KindInternal, Content: model.TextParts("The tool could not be run: an internal fault of the host."),
-				Detail: fmt.Sprint("panic: ", p),
-			}
+			d.Logger.Error("a tool call panicked in the host", "run", c.Run, "call", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r = Result{Kind: run.KindInternal, Content: model.TextParts("The tool could not be run: an internal fault of the host.")}
 		}
 	}()
-	return box.Call(ctx, c)
+	return d.Box.Call(ctx, c)
 }
