@@ -46,12 +46,12 @@ func (g *guest) explain(err error) *FaultError {
 	return f
 }
 
-// classify reads the engine's error.
 // exitedWith is a guest that ended itself.
 func (g *guest) exitedWith(code uint32) *FaultError {
 	return fault(FaultExited, "the tool ended itself with code %d before it answered%s", code, g.lastWords())
 }
 
+// classify reads the engine's error.
 func (g *guest) classify(err error) *FaultError {
 	said := g.lastWords()
 	var exit *sys.ExitError
