@@ -2,56 +2,29 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/wagent-dev/wagent/examples/wasm-tools/internal/tooltest"
 	"github.com/wagent-dev/wagent/host"
 )
 
-const manifest = `version: 1
-name: test
-model: {provider: replay, recording: ./none.jsonl}
-tools:
-  - module: ./csv_query.wasm
-    limits: {memory: 40MiB, timeout: 2m}
-    allow: {read: {./data: /data}}
-`
-
-// agent builds this tool as a module and opens it in a host, with a file of so
-// many rows.
+// agent opens this tool as a module in a host, with a file of so many rows.
 func agent(t *testing.T, rows int) *host.Host {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "csv_query.wasm"), ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for name, text := range map[string]string{
-		"wagent.yaml": manifest,
-		"none.jsonl":  `{"message":{"role":"assistant","content":[{"type":"text","text":"-"}]},"finish_reason":"stop"}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := tooltest.Build(t)
 	writeRows(t, filepath.Join(dir, "data"), rows)
-	h, err := host.Open(t.Context(), filepath.Join(dir, "wagent.yaml"), &host.Options{CacheDir: filepath.Join(dir, "cache")})
+	manifest := tooltest.Manifest(t, dir, "{module: ./csv_query.wasm, limits: {memory: 40MiB, timeout: 2m}, allow: {read: {./data: /data}}}")
+	h, err := host.Open(t.Context(), manifest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	tooltest.CloseAfter(t, h)
 	return h
 }
 
@@ -104,11 +77,7 @@ func TestMemoryStaysBoundedInTheSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		text := ""
-		for _, p := range out.Result.Content {
-			text += p.Text
-		}
-		if !strings.Contains(text, c.want) {
+		if text := tooltest.Text(out.Result); !strings.Contains(text, c.want) {
 			t.Errorf("%s: kind %q, %s", name, out.Kind, text)
 		}
 	}

@@ -1,45 +1,27 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wagent-dev/wagent/examples/wasm-tools/internal/tooltest"
 	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-const manifest = `version: 1
-name: test
-model: {provider: replay, recording: ./none.jsonl}
-tools:
-  - module: ./json_pick.wasm
-    allow:
-      read: {./data: /data}
-`
-
-// agent builds this program as a module and opens it in a host, beside a data
-// folder that is granted and a file that is not.
+// agent opens this program as a module in a host, beside a data folder that is
+// granted and a file that is not.
 func agent(t *testing.T) *host.Host {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "json_pick.wasm"), ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dir := tooltest.Build(t)
 	if err := os.Mkdir(filepath.Join(dir, "data"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
-		"wagent.yaml": manifest, "none.jsonl": `{"message":{"role":"assistant","content":[{"type":"text","text":"-"}]},"finish_reason":"stop"}`,
-		"data/order.json": order, "secret.json": `{"key":1}`,
-	} {
+	for name, text := range map[string]string{"data/order.json": order, "secret.json": `{"key":1}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -47,15 +29,11 @@ func agent(t *testing.T) *host.Host {
 	if err := os.Symlink("../secret.json", filepath.Join(dir, "data", "link.json")); err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.Open(t.Context(), filepath.Join(dir, "wagent.yaml"), nil)
+	h, err := host.Open(t.Context(), tooltest.Manifest(t, dir, "{module: ./json_pick.wasm, allow: {read: {./data: /data}}}"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	tooltest.CloseAfter(t, h)
 	return h
 }
 
@@ -76,11 +54,7 @@ func TestAPlainProgramIsATool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for _, p := range out.Result.Content {
-			got += p.Text
-		}
-		if diff := cmp.Diff(c.want, got); out.Kind != c.kind || diff != "" {
+		if diff := cmp.Diff(c.want, tooltest.Text(out.Result)); out.Kind != c.kind || diff != "" {
 			t.Errorf("%s: kind %q, %s", c.args, out.Kind, diff)
 		}
 	}
