@@ -10,9 +10,9 @@ import (
 )
 
 // Inspect looks at a module. It runs nothing of it but describe, with no grants
-// and for two seconds at most; a describe that fails is told in DescribeErr, and
-// a module that declares no tools has none. The error is for what cannot be
-// loaded at all.
+// and for two seconds at most; a describe that fails is told in DescribeErr, what
+// it says in DescribeLogs, and a module that declares no tools has none. The error
+// is for what cannot be loaded at all.
 func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
 	engine, err := sandbox.New(sandbox.Options{})
 	if err != nil {
@@ -20,7 +20,11 @@ func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
 	}
 	end := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, engine.Close(end)) }()
-	mod, err := engine.Load(ctx, sandbox.Source{Name: "module.wasm", Wasm: wasm, Policy: policy.Default(), Inspect: true})
+	var logs []ModuleLog
+	mod, err := engine.Load(ctx, sandbox.Source{
+		Name: "module.wasm", Wasm: wasm, Policy: policy.Default(), Inspect: true,
+		Log: func(level abi.Level, message string) { logs = append(logs, ModuleLog{levelName(level), message}) },
+	})
 	if err != nil {
 		return ModuleInfo{}, err
 	}
@@ -30,7 +34,7 @@ func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
 	if derr != nil {
 		info.DescribeErr = derr.Error()
 	}
-	info.Tools = desc.Tools
+	info.Tools, info.DescribeLogs = desc.Tools, logs
 	if info.Tools == nil {
 		info.Tools = []abi.Tool{}
 	}

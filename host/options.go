@@ -84,6 +84,15 @@ type ModuleInfo struct {
 	MemoryMax   int64          `json:"memory_max_bytes,omitempty"` // 0: the module sets none
 	Tools       []abi.Tool     `json:"tools"`
 	DescribeErr string         `json:"describe_error,omitempty"`
+	// DescribeLogs is what the module said while it described itself, such as why
+	// it left a tool out.
+	DescribeLogs []ModuleLog `json:"describe_logs,omitempty"`
+}
+
+// ModuleLog is a line that a module logged or printed, made visible.
+type ModuleLog struct {
+	Level   string `json:"level"` // debug, info, warn or error; printed lines are info
+	Message string `json:"message"`
 }
 
 // ModuleImport is something the module wants of the host.

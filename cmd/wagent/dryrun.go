@@ -43,7 +43,7 @@ func previewText(p *host.Preview, st style) string {
 	for _, t := range p.Tools {
 		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(flat(t.Description), maxComplaint))
 		if len(t.Parameters) > 0 {
-			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(string(t.Parameters), maxComplaint)))
+			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(compact(t.Parameters), maxComplaint)))
 		}
 	}
 	return b.String()

@@ -56,6 +56,16 @@ func appendEscape(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\u%04x`, r)
 }
 
+// compact returns JSON without the white space between its parts, and what is no
+// JSON as it is.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
 // jsonView prints a run for programs: one result object at its end, or with
 // lines one event per line as it happens.
 type jsonView struct {

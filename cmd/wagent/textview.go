@@ -130,7 +130,7 @@ func (v *textView) label(tool, id string) string {
 func (v *textView) called(c run.Called) {
 	v.calls++
 	v.scr.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID),
-		v.style.dim(visible.Line(string(c.Arguments), maxArgs))))
+		v.style.dim(visible.Line(compact(c.Arguments), maxArgs))))
 	v.scr.begin(c.CallID, visible.Line(c.Tool, maxLog))
 }
 

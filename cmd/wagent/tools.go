@@ -168,6 +168,7 @@ func readFile(path string) ([]byte, error) {
 func inspected(m *host.ModuleInfo, st style) string {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "%s %s\n", st.bold(fmt.Sprintf("%-8s", name)), value) }
+	head := func(name string) { fmt.Fprintln(&b, st.bold(name)) }
 	line("digest", m.Digest)
 	line("size", bytesText(m.Bytes))
 	line("abi", m.ABI+" ("+visible.Line(m.Why, maxReason)+")")
@@ -176,19 +177,19 @@ func inspected(m *host.ModuleInfo, st style) string {
 		memory += ", " + bytesText(m.MemoryMax) + " at most"
 	}
 	line("memory", memory)
-	line("imports", "")
+	head("imports")
 	for _, i := range m.Imports {
 		fmt.Fprintf(&b, "  %s.%s %s\n", visible.Line(i.Module, maxArgs), visible.Line(i.Name, maxArgs), st.dim(i.Signature))
 	}
-	line("exports", "")
+	head("exports")
 	for _, e := range m.Exports {
 		fmt.Fprintf(&b, "  %s %s %s\n", visible.Line(e.Kind, maxArgs), visible.Line(e.Name, maxArgs), st.dim(e.Signature))
 	}
-	line("tools", "")
+	head("tools")
 	for _, t := range m.Tools {
 		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(t.Description, maxReason))
 		if len(t.InputSchema) > 0 {
-			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(string(t.InputSchema), maxComplaint)))
+			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(compact(t.InputSchema), maxComplaint)))
 		}
 		if t.Meta != nil {
 			if asks := requestsText(t.Meta.Requests); asks != "" {
@@ -198,6 +199,12 @@ func inspected(m *host.ModuleInfo, st style) string {
 	}
 	if m.DescribeErr != "" {
 		fmt.Fprintf(&b, "  %s\n", visible.Line(m.DescribeErr, maxReason))
+	}
+	if len(m.DescribeLogs) > 0 {
+		head("logs")
+	}
+	for _, l := range m.DescribeLogs {
+		fmt.Fprintf(&b, "  %s: %s\n", l.Level, visible.Line(l.Message, maxReason))
 	}
 	return b.String()
 }

@@ -32,6 +32,9 @@ type Source struct {
 	// Inspect links every import of the host, as refusals where there is no
 	// grant, so that a module can be looked at without being granted anything.
 	Inspect bool
+	// Log is told what the guest says in describe, as that of a Call is told of
+	// the call. It may be nil.
+	Log func(level abi.Level, message string)
 }
 
 // Call is one call of a tool.

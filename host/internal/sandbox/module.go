@@ -88,7 +88,7 @@ func (m *Module) Describe(ctx context.Context) (abi.Description, error) {
 	p.Limits.Output = abi.MaxDescription
 
 	var d abi.Description
-	out := m.run(ctx, p, Call{}, func(g *guest) (Outcome, error) {
+	out := m.run(ctx, p, Call{Log: m.src.Log}, func(g *guest) (Outcome, error) {
 		raw, err := m.speaks.describe(g)
 		if err == nil {
 			d, err = parseDescription(raw)
