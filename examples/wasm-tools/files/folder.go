@@ -52,6 +52,50 @@ func explain(name string, err error) error {
 	}
 }
 
+// rest is what an answer leaves out.
+type rest struct {
+	Unread []string `json:"unread,omitempty" doc:"what could not be read, and why: what is in it is not in the answer"`
+	Cut    bool     `json:"cut,omitempty" doc:"there is more than is returned"`
+	size   int      // bytes that are returned
+}
+
+// room says whether n more bytes may be returned. Once they may not, none may.
+func (r *rest) room(n int) bool {
+	if r.size += n; r.size > maxFound {
+		r.Cut = true
+	}
+	return !r.Cut
+}
+
+// maxUnread is how many places an answer names that could not be read.
+const maxUnread = 20
+
+// passOver notes what could not be read, where the answer goes on without it.
+func (r *rest) passOver(err error) {
+	why := err.Error()
+	switch n := len(r.Unread); {
+	case n > maxUnread:
+		return
+	case n == maxUnread:
+		why = "and more"
+	}
+	if r.room(len(why)) {
+		r.Unread = append(r.Unread, why)
+	}
+}
+
+// text is the rest, one thing a line.
+func (r *rest) text(more string) string {
+	var b strings.Builder
+	for _, why := range r.Unread {
+		b.WriteString("not read: " + why + "\n")
+	}
+	if r.Cut {
+		b.WriteString(more + "\n")
+	}
+	return b.String()
+}
+
 // bare takes the operation and the path off an error.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

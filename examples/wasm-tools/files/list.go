@@ -25,13 +25,12 @@ type Entry struct {
 // Listing is what list_files answers.
 type Listing struct {
 	Entries []Entry `json:"entries"`
-	Cut     bool    `json:"cut,omitempty" doc:"there are more entries than are listed"`
-	size    int     // bytes of their paths
+	rest
 }
 
 // Text is the listing, one entry a line.
 func (l Listing) Text() string {
-	if len(l.Entries) == 0 {
+	if len(l.Entries) == 0 && len(l.Unread) == 0 {
 		return "the folder is empty"
 	}
 	var b strings.Builder
@@ -42,10 +41,7 @@ func (l Listing) Text() string {
 			fmt.Fprintf(&b, "%s  %d bytes\n", e.Path, e.Bytes)
 		}
 	}
-	if l.Cut {
-		b.WriteString("… and more\n")
-	}
-	return b.String()
+	return b.String() + l.rest.text("… and more")
 }
 
 func listFiles(c *sdk.Call, a ListArgs) (Listing, error) {
@@ -64,22 +60,28 @@ func listFiles(c *sdk.Call, a ListArgs) (Listing, error) {
 	}
 	out := Listing{Entries: []Entry{}}
 	for _, d := range dirs {
-		if err := out.add(d, a.Recursive, 0); err != nil {
+		err := out.add(d, a.Recursive, 0)
+		switch {
+		case err == nil:
+		case len(dirs) == 1 && len(out.Entries) == 0:
 			return Listing{}, err
+		default:
+			out.passOver(err)
 		}
 	}
 	return out, nil
 }
 
+// add lists what is in dir. Its error is of dir itself, of which what could be
+// read is listed all the same; what is below it and cannot be read is passed over.
 func (l *Listing) add(dir string, deep bool, depth int) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return explain(dir, err)
-	}
+	entries, failed := os.ReadDir(dir)
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if l.size += len(name); len(l.Entries) == maxEntries || l.size > maxFound {
+		if len(l.Entries) == maxEntries {
 			l.Cut = true
+		}
+		if !l.room(len(name)) {
 			return nil
 		}
 		l.Entries = append(l.Entries, Entry{Path: name, Dir: e.IsDir(), Bytes: size(e)})
@@ -91,10 +93,10 @@ func (l *Listing) add(dir string, deep bool, depth int) error {
 			continue
 		}
 		if err := l.add(name, deep, depth+1); err != nil {
-			return err
+			l.passOver(err)
 		}
 	}
-	return nil
+	return explain(dir, failed)
 }
 
 func size(e fs.DirEntry) int64 {

@@ -24,7 +24,7 @@ type Match struct {
 type Matches struct {
 	Matches []Match `json:"matches"`
 	Files   int     `json:"files" doc:"files that were looked through"`
-	Cut     bool    `json:"cut,omitempty" doc:"there are more matches"`
+	rest
 }
 
 // Text is one match a line.
@@ -33,9 +33,7 @@ func (m Matches) Text() string {
 	for _, one := range m.Matches {
 		fmt.Fprintf(&b, "%s:%d: %s\n", one.Path, one.Line, one.Text)
 	}
-	if m.Cut {
-		b.WriteString("… and more: narrow the pattern\n")
-	}
+	b.WriteString(m.rest.text("… and more: narrow the pattern"))
 	fmt.Fprintf(&b, "%d matches in %d files", len(m.Matches), m.Files)
 	return b.String()
 }
@@ -55,7 +53,6 @@ type search struct {
 	re    *regexp.Regexp
 	name  string
 	limit int
-	size  int // bytes that were found
 }
 
 func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
@@ -80,15 +77,20 @@ func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
 	s := &search{call: c, re: re, name: a.Name, limit: a.Limit}
 	s.Matches.Matches = []Match{}
 	for _, root := range from {
-		if err := s.walk(root, 0); err != nil {
+		err := s.walk(root, 0)
+		switch {
+		case err == nil:
+		case len(from) == 1 && s.Files == 0:
 			return Matches{}, err
+		default:
+			s.passOver(err)
 		}
 	}
 	return s.Matches, nil
 }
 
-// walk looks through a file or folder. A file in a folder that is not text or
-// cannot be read is passed over.
+// walk looks through a file or folder. Its error is of that alone: what is below
+// a folder and cannot be read is passed over, and so is a file that is not text.
 func (s *search) walk(name string, depth int) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -97,25 +99,29 @@ func (s *search) walk(name string, depth int) error {
 	if !info.IsDir() {
 		return s.file(name)
 	}
-	entries, err := os.ReadDir(name)
-	if err != nil {
-		return explain(name, err)
-	}
+	entries, failed := os.ReadDir(name)
 	for _, e := range entries {
 		below := path.Join(name, e.Name())
+		var err error
 		switch {
 		case s.Cut:
 			return nil
-		case e.IsDir() && depth < maxDeep:
+		case e.IsDir() && depth == maxDeep:
+			err = fmt.Errorf("%q: it is more than %d folders deep", below, maxDeep)
+		case e.IsDir():
 			err = s.walk(below, depth+1)
-		case !e.IsDir() && s.fits(e.Name()):
+		case s.fits(e.Name()):
 			err = s.file(below)
 		}
-		if err != nil {
-			s.call.Debugf("passed over %s: %v", below, err)
+		switch known, _ := errors.AsType[*abi.Error](err); {
+		case err == nil:
+		case known != nil && known.Kind == abi.Input:
+			s.call.Debugf("passed over %s: %v", below, err) // it is not text
+		default:
+			s.passOver(err)
 		}
 	}
-	return nil
+	return explain(name, failed)
 }
 
 func (s *search) fits(name string) bool {
@@ -143,9 +149,10 @@ func (s *search) file(name string) error {
 			continue
 		}
 		m := Match{name, n, excerpt(line, at[0])}
-		s.size += len(m.Path) + len(m.Text)
-		if len(s.Matches.Matches) == s.limit || s.size > maxFound {
+		if len(s.Matches.Matches) == s.limit {
 			s.Cut = true
+		}
+		if !s.room(len(m.Path) + len(m.Text)) {
 			return nil
 		}
 		s.Matches.Matches = append(s.Matches.Matches, m)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,6 +103,67 @@ func TestWhatIsFoundLateInALineIsShown(t *testing.T) {
 	want := dir + "/min.js:1: …" + strings.Repeat("é", before/2) + "needle" + strings.Repeat("x", maxShown-before-len("needle")) + "…\n1 matches in 4 files"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// tooDeep makes folders in dir until the path of the last one is longer than what
+// the system opens. It returns the name that they all have, and that path.
+func tooDeep(t *testing.T, dir string) (name, unreadable string) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	name = strings.Repeat("d", 255)
+	for below := name; ; below += "/" + name {
+		if err := root.MkdirAll(below, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		unreadable = dir + "/" + below
+		if _, err := os.ReadDir(unreadable); err != nil {
+			return name, unreadable
+		}
+	}
+}
+
+func TestWhatCannotBeReadDoesNotHideTheRest(t *testing.T) {
+	dir, grant := folder(t)
+	name, unreadable := tooDeep(t, dir)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for tool, c := range map[string]struct {
+		args  map[string]any
+		found string
+	}{
+		"list_files":   {map[string]any{"recursive": true}, dir + "/sub/deep.md  22 bytes\n"},
+		"search_files": {map[string]any{"pattern": "sea"}, dir + "/sub/deep.md:2: the SEA again\n"},
+	} {
+		got := call(t, tool, c.args, grant)
+		want := fmt.Sprintf("not read: %q: file name too long\n", unreadable)
+		if !strings.Contains(got, c.found) || strings.Count(got, want) != 1 || strings.Count(got, "not read") != 1 {
+			t.Errorf("%s: got %q, want %q and %q", tool, strings.ReplaceAll(got, name, "…"), c.found, strings.ReplaceAll(want, name, "…"))
+		}
+		got = call(t, tool, c.args, sdktest.Folders(missing, filepath.Join(dir, "sub")))
+		want = fmt.Sprintf("not read: there is nothing at %q: list_files shows what there is\n", missing)
+		if !strings.Contains(got, c.found) || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q and %q", tool, got, c.found, want)
+		}
+		if res := sdktest.Call(t, tool, c.args, sdktest.Folders(missing)); res.Error == nil || res.Error.Kind != abi.NotFound {
+			t.Errorf("%s: a folder that is all there is cannot be read, and the error is %v", tool, res.Error)
+		}
+	}
+}
+
+func TestNotMoreIsNamedThanIsRead(t *testing.T) {
+	dir, grant := folder(t)
+	for i := range 2 * maxUnread {
+		if err := os.Symlink("nowhere", filepath.Join(dir, "link"+strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := call(t, "search_files", map[string]any{"pattern": "sea"}, grant)
+	if n := strings.Count(got, "not read: "); n != maxUnread+1 || !strings.Contains(got, "not read: and more\n2 matches in 3 files") {
+		t.Errorf("%d are named: %q", n, got)
 	}
 }
 
