@@ -82,7 +82,7 @@ func (d *driver) refuse(m *model.Message, i int, a run.Action) (run.ErrorKind, s
 	if tool.Schema == nil {
 		return "", ""
 	}
-	if err := tool.Schema.Check(a.Input); err != nil {
+	if _, err := tool.Schema.Fit(a.Input); err != nil {
 		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + err.Error()
 	}
 	return "", ""
@@ -143,7 +143,11 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 			return
 		}
 	}
-	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: a.Input, Run: b.state.Run, Step: b.step}
+	args := a.Input
+	if tool.Schema != nil {
+		args, _ = tool.Schema.Fit(a.Input) // that it fits was seen before
+	}
+	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, Run: b.state.Run, Step: b.step}
 	c.Progress = func(permille int, message string) {
 		b.note(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
 	}

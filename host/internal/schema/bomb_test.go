@@ -15,19 +15,28 @@ import (
 const (
 	longest = slowness * time.Second
 	largest = slowness * 256 << 20 // bytes allocated in total, most of it short-lived
+	tries   = 5
 )
 
 // within runs f and fails the test when it takes too long or allocates too much.
+// What takes too long is run again, since other work of the machine can only
+// make it slower: the fastest of the tries counts.
 func within(t *testing.T, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := time.Now()
-	f()
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
+	var took time.Duration
+	for range tries {
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		f()
+		took = time.Since(start)
+		runtime.ReadMemStats(&after)
+		if took <= longest {
+			break
+		}
+	}
 	if took > longest {
-		t.Errorf("took %v", took)
+		t.Errorf("took %v at the least", took)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > largest {
 		t.Errorf("allocated %d MiB", used>>20)
@@ -52,6 +61,15 @@ func nested(n int, open, inner, closing string) string {
 
 func repeated(n int, item string) string {
 	return strings.TrimSuffix(strings.Repeat(item+",", n), ",")
+}
+
+// repeatedKeys are n fields of an object, k0 and on.
+func repeatedKeys(n int, value string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":%s,`, i, value)
+	}
+	return strings.TrimSuffix(b.String(), ",")
 }
 
 func TestASchemaBombIsRefusedAtCompile(t *testing.T) {
@@ -121,44 +139,37 @@ func TestABombInACheckEndsInTime(t *testing.T) {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
-	keys := func(n int, value string) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, `"k%d":%s,`, i, value)
-		}
-		return strings.TrimSuffix(b.String(), ",")
-	}
 	const (
 		doubled   = `{"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"x": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}}}}`
 		leftovers = `{"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"x": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}, "unevaluatedProperties": {"$ref": "#/$defs/a"}}}}`
 		negated   = `{"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"x": {"oneOf": [{"$ref": "#/$defs/a"}, {"not": {"$ref": "#/$defs/a"}}]}}}}}`
 	)
-	patterns := `{"patternProperties": {` + strings.ReplaceAll(keys(900, `{"type": "number"}`), `"k`, `"[a-z]+x?k`) + `}}`
+	patterns := `{"patternProperties": {` + strings.ReplaceAll(repeatedKeys(900, `{"type": "number"}`), `"k`, `"[a-z]+x?k`) + `}}`
 	cases := []struct{ name, schema, args string }{
 		{"recursion that doubles at each depth", doubled, nested(60, `{"x":`, `{}`, `}`)},
 		{"recursion with what is left over", leftovers, nested(60, `{"x":`, `{"y":{}}`, `}`)},
 		{"recursion under not", negated, nested(60, `{"x":`, `1`, `}`)},
 		{"each item in 20000 forms", `{"properties": {"a": {"items": ` + strings.Replace(doubling(11, "anyOf"), `{"$ref": "#/$defs/d0", "$defs"`, `{"$ref": "#/$defs/d0"}}}, "$defs"`, 1), `{"a":[` + repeated(100_000, "{}") + `]}`},
-		{"many patterns and many keys", patterns, `{` + keys(90_000, "1") + `}`},
+		{"many patterns and many keys", patterns, `{` + repeatedKeys(90_000, "1") + `}`},
 		{"a slow expression and a long string", `{"properties": {"a": {"pattern": "^(([a-z]?){40}[0-9]){20}$"}}}`, `{"a":"` + strings.Repeat("a", 3<<20) + `"}`},
 		{"unique items that nest", `{"properties": {"a": {"$ref": "#/$defs/u"}}, "$defs": {"u": {"uniqueItems": true, "items": {"$ref": "#/$defs/u"}}}}`, `{"a":` + nested(60, `[`, numbers(150_000), `]`) + `}`},
 		{"unique items, all numbers in other forms", `{"properties": {"a": {"uniqueItems": true}}}`, `{"a":[` + strings.ReplaceAll(numbers(150_000), ",", "e300,") + `]}`},
 		{"unique items, long and equal but at the end", `{"properties": {"a": {"uniqueItems": true}}}`, `{"a":["` + strings.Join(strings.Split(numbers(3000), ","), `","`+strings.Repeat("x", 1000)) + `"]}`},
 		{"an enum and a large value", `{"allOf": [` + repeated(200, `{"properties": {"a": {"not": {"enum": [[]]}}}}`) + `]}`, `{"a":[` + numbers(150_000) + `]}`},
 		{"numbers against a fraction", `{"properties": {"a": {"items": {"multipleOf": 1e-300}}}}`, `{"a":[` + repeated(150_000, "1e300") + `]}`},
-		{"a field for each unknown name", `{"additionalProperties": false, "properties": {` + keys(900, "{}") + `}}`, `{` + strings.ReplaceAll(keys(90_000, "1"), `"k`, `"q`) + `}`},
+		{"a field for each unknown name", `{"additionalProperties": false, "properties": {` + repeatedKeys(900, "{}") + `}}`, `{` + strings.ReplaceAll(repeatedKeys(90_000, "1"), `"k`, `"q`) + `}`},
 		{"every item is wrong", `{"properties": {"a": {"items": {"type": "string"}}}}`, `{"a":[` + repeated(190_000, "1") + `]}`},
 		{"every item is in no form", `{"properties": {"a": {"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}}`, `{"a":[` + repeated(190_000, "1") + `]}`},
 		{"contains and nothing that is", `{"properties": {"a": {"contains": {"type": "string"}}}}`, `{"a":[` + repeated(190_000, "1") + `]}`},
 		{"many required names", `{"properties": {"a": {"items": {"required": ["` + strings.Join(strings.Split(numbers(5000), ","), `","`) + `"]}}}}`, `{"a":[` + repeated(90_000, "{}") + `]}`},
-		{"names of fields", `{"propertyNames": {"pattern": "^([a-j]?[k-z]?[0-9]?){100}$"}}`, `{` + keys(90_000, "1") + `}`},
+		{"names of fields", `{"propertyNames": {"pattern": "^([a-j]?[k-z]?[0-9]?){100}$"}}`, `{` + repeatedKeys(90_000, "1") + `}`},
 		{"a giant exponent", `{"properties": {"a": {"minimum": 0}}}`, `{"a": 1e1000000000}`},
 		{"a small exponent", `{"properties": {"a": {"type": "integer"}}}`, `{"a": 1e-1000000000}`},
 		{"an infinite number", `{}`, `{"a": 1e400}`},
 		{"a number of 3 MiB", `{}`, `{"a": ` + strings.Repeat("1", 3<<20) + `}`},
 		{"not a number", `{}`, `{"a": NaN}`},
 		{"a key twice", `{}`, `{"a": 1, "\u0061": 2}`},
-		{"a key twice among many", `{}`, `{` + keys(50_000, "1") + `,"k7":2}`},
+		{"a key twice among many", `{}`, `{` + repeatedKeys(50_000, "1") + `,"k7":2}`},
 		{"half of a surrogate pair", `{}`, `{"a": "\ud800"}`},
 		{"the other half", `{}`, `{"a": "\udc00\ud800"}`},
 		{"not UTF-8", `{}`, "{\"a\": \"\xff\"}"},

@@ -17,6 +17,18 @@ func (c *checker) spend(work int) bool {
 	return c.budget >= 0
 }
 
+// check reports whether all of v fits n.
+func (c *checker) check(n *node, v any) error {
+	out := &report{}
+	switch ok := c.visit(n, spot{value: v, out: out}); {
+	case c.budget < 0:
+		return &Violation{Problems: []Problem{{Why: "checking them against the tool's schema takes too much work; send less"}}}
+	case ok:
+		return nil
+	}
+	return &Violation{Problems: out.problems, More: out.more}
+}
+
 // spot is a value and where it is.
 type spot struct {
 	value any

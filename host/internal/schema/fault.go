@@ -12,6 +12,7 @@ type Error struct {
 	Hint    string // what to write instead; may be empty
 }
 
+// Error is the place, the problem and the hint on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pointer != "" {
@@ -37,6 +38,7 @@ type Problem struct {
 	Why   string
 }
 
+// Error is all problems on one line, each with its field.
 func (v *Violation) Error() string {
 	var b strings.Builder
 	for i, p := range v.Problems {

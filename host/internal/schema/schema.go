@@ -70,27 +70,29 @@ func decode(raw json.RawMessage) (v any, err error) {
 	return v, err
 }
 
-// Check reports whether args fit the schema. The error is a [*Violation] in
-// words for the model. It returns in well under a second whatever the schema
-// and the arguments are.
+// Check reports whether args fit the schema as they stand. The error is a
+// [*Violation] in words for the model. It returns in well under a second whatever
+// the schema and the arguments are.
 func (s *Schema) Check(args json.RawMessage) error {
+	v, err := read(args)
+	if err != nil {
+		return err
+	}
+	c := checker{tracks: s.tracks, budget: maxWork}
+	return c.check(s.root, v)
+}
+
+// read decodes arguments that are an object.
+func read(args json.RawMessage) (any, error) {
 	if err := Strict(args, Limits{}); err != nil {
-		return &Violation{Problems: []Problem{{Why: "not JSON that can be used: " + err.Error()}}}
+		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used: " + err.Error()}}}
 	}
 	v, err := decode(args)
 	if err != nil {
-		return &Violation{Problems: []Problem{{Why: "not JSON that can be used"}}}
+		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used"}}}
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return &Violation{Problems: []Problem{{Why: "must be a JSON object, got " + kindOf(v).String()}}}
+		return nil, &Violation{Problems: []Problem{{Why: "must be a JSON object, got " + kindOf(v).String()}}}
 	}
-	c := checker{tracks: s.tracks, budget: maxWork}
-	out := &report{}
-	switch ok := c.visit(s.root, spot{value: v, out: out}); {
-	case c.budget < 0:
-		return &Violation{Problems: []Problem{{Why: "checking them against the tool's schema takes too much work; send less"}}}
-	case ok:
-		return nil
-	}
-	return &Violation{Problems: out.problems, More: out.more}
+	return v, nil
 }

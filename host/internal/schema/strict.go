@@ -37,6 +37,7 @@ type SyntaxError struct {
 	Problem string // one line that holds at most 64 bytes of the text
 }
 
+// Error is the problem and its place on one line.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.Problem, e.Offset) }
 
 // Strict checks that raw is one JSON value that every reader takes to mean the
