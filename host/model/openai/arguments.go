@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,33 +113,4 @@ func excerpt(text string, at int) string {
 		at--
 	}
 	return truncate(text[at:], excerptLen)
-}
-
-// truncate cuts s to at most n bytes without cutting a character.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// compactSpace makes s one line without control characters.
-func compactSpace(s string) string {
-	var b bytes.Buffer
-	space := false
-	for _, r := range s {
-		if r <= ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == '\u2028' || r == '\u2029' {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

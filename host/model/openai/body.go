@@ -83,7 +83,7 @@ func readWhole(in io.Reader, d *draft) error {
 		}
 		return &model.Error{
 			Kind: model.Stream, Retryable: true,
-			Message: fmt.Sprintf("the reply has no choices: %s", truncate(compactSpace(string(body)), bodyExcerpt)),
+			Message: "the reply has no choices: " + truncate(string(body), maxErrorBody),
 		}
 	}
 	return nil

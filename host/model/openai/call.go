@@ -2,6 +2,11 @@ package openai
 
 import "strings"
 
+const (
+	maxJudged = 2 * maxBody
+	maxName   = 512 // bytes of a tool's name; there is no tool with a longer one
+)
+
 // callDraft is a call as it grows.
 type callDraft struct {
 	index    int
@@ -25,6 +30,7 @@ type callList struct {
 	calls  []*callDraft
 	tools  *toolset
 	chunks int
+	judged int // bytes of arguments that were looked through for their end
 }
 
 // add takes the pieces of one chunk and returns the call each belongs to. When
@@ -113,6 +119,9 @@ func (l *callList) begins(p *callPiece, c *callDraft) bool {
 	// Without ids, a name after complete arguments is the next call, unless
 	// the same one is told again.
 	args := c.args.String()
+	if l.judged += len(args); l.judged > maxJudged { // a name with each piece makes this the square of them
+		return false
+	}
 	if !strings.HasSuffix(strings.TrimRight(args, " \r\n\t"), "}") || !readArguments(args).strict {
 		return false
 	}
@@ -145,7 +154,7 @@ func (c *callDraft) takeName(name string, tools *toolset) {
 		c.name += name
 	default:
 		if _, known := tools.offered(c.name); !known {
-			c.name += name
+			c.name = truncate(c.name+name, maxName)
 		}
 	}
 }

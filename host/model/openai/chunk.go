@@ -115,7 +115,7 @@ func readCall(raw json.RawMessage) (callPiece, bool) {
 }
 
 func (p *callPiece) readFunction(fn object) {
-	p.name = fn.str("name")
+	p.name = truncate(fn.str("name"), maxName)
 	args := bytes.TrimSpace(fn["arguments"])
 	if len(args) > 0 && args[0] == '{' {
 		p.args, p.wholeArg = string(args), true

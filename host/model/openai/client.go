@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,6 +23,7 @@ const (
 type Client struct {
 	opts   Options
 	url    string
+	extra  map[string]json.RawMessage // Options.Extra, encoded
 	http   *http.Client
 	redact redactor
 
@@ -41,13 +43,14 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", opts.Name, err)
 	}
+	extra := make(map[string]json.RawMessage, len(opts.Extra))
 	for key, value := range opts.Extra {
-		if _, err := marshal(value); err != nil {
+		if extra[key], err = marshal(value); err != nil {
 			return nil, fmt.Errorf("model %q: extra %q: %w", opts.Name, key, err)
 		}
 	}
 	return &Client{
-		opts: opts, redact: redactor{opts.APIKey},
+		opts: opts, extra: extra, redact: redactor{opts.APIKey},
 		url:     base.JoinPath("chat", "completions").String(),
 		http:    newHTTPClient(&opts),
 		profile: newProfile("openai:"+base.Host, base.Hostname() == "api.openai.com"),
@@ -98,9 +101,17 @@ func (g *generation) show(chunk model.Chunk) {
 func (g *generation) attempt(ctx context.Context) (*model.Reply, error) {
 	for n := 1; ; n++ {
 		reply, again, err := g.send(ctx)
-		if !again || n == maxLessons {
-			return reply, err
+		if again && n < maxLessons {
+			continue
 		}
+		var failed *model.Error
+		if errors.As(err, &failed) {
+			g.client.redact.failure(failed)
+		}
+		if err == nil {
+			g.client.redact.reply(reply)
+		}
+		return reply, err
 	}
 }
 
@@ -137,7 +148,6 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	} else {
 		g.judge(failed)
 	}
-	c.redact.clean(failed)
 	return nil, q != nil, failed
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 const (
 	maxCalls      = 1024
-	bodyExcerpt   = 500
+	maxWarnings   = 64
 	minCutPrompt  = 2048 // below it, an estimate says little
 	contextBlocks = 1024 // servers' windows are multiples of it
 )
@@ -26,7 +27,8 @@ type draft struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	refusal   strings.Builder
-	content   []json.RawMessage // the parts, when there were other than text
+	content   []json.RawMessage // the parts as they came, when there were other than text
+	pieces    []*piece          // the parts of a stream, put together
 	calls     callList
 	extra     object
 	usage     json.RawMessage
@@ -43,7 +45,7 @@ func newDraft(origin string, tools *toolset, sink func(model.Chunk)) *draft {
 }
 
 func (d *draft) warn(format string, args ...any) {
-	if w := fmt.Sprintf(format, args...); !slices.Contains(d.warnings, w) {
+	if w := fmt.Sprintf(format, args...); len(d.warnings) < maxWarnings && !slices.Contains(d.warnings, w) {
 		d.warnings = append(d.warnings, w)
 	}
 }
@@ -55,7 +57,7 @@ func (d *draft) add(raw []byte, whole bool) error {
 	if !ok {
 		return &model.Error{
 			Kind: model.Stream, Retryable: true, Partial: d.text.String(),
-			Message: fmt.Sprintf("the reply is not JSON: %q", truncate(compactSpace(string(raw)), bodyExcerpt)),
+			Message: `the reply is not JSON: "` + truncate(string(bytes.TrimSpace(raw)), maxErrorBody) + `"`,
 		}
 	}
 	if o.fails() {
@@ -161,58 +163,29 @@ func (d *draft) addContent(raw json.RawMessage, whole bool) error {
 }
 
 // keepContent keeps content parts for the endpoint that sent them, which wants
-// its thinking back in the same form. Pieces of a stream are joined.
+// its thinking back in the same form.
 func (d *draft) keepContent(raw json.RawMessage, parts contentParts, whole bool) {
-	if whole {
-		if parts.list {
-			d.content = readList(raw)
+	switch {
+	case whole && parts.list:
+		d.content = readList(raw)
+	case !whole && (len(d.pieces) > 0 || parts.list):
+		if len(d.pieces) == 0 {
+			d.keepPiece(strings.TrimSuffix(d.text.String(), parts.text), false)
 		}
+		d.keepPiece(parts.thinking, true)
+		d.keepPiece(parts.text, false)
+	}
+}
+
+// keepPiece puts text to what came before it, when that is of the same kind.
+func (d *draft) keepPiece(text string, thinking bool) {
+	if text == "" {
 		return
 	}
-	if len(d.content) == 0 && !parts.list {
-		return
+	if n := len(d.pieces); n == 0 || d.pieces[n-1].thinking != thinking {
+		d.pieces = append(d.pieces, &piece{thinking: thinking})
 	}
-	if len(d.content) == 0 {
-		if before := strings.TrimSuffix(d.text.String(), parts.text); before != "" {
-			d.content = append(d.content, textPart(before))
-		}
-	}
-	if parts.thinking != "" {
-		d.content = joinPart(d.content, "thinking", parts.thinking)
-	}
-	if parts.text != "" {
-		d.content = joinPart(d.content, "text", parts.text)
-	}
-}
-
-func textPart(text string) json.RawMessage {
-	b, _ := marshal(map[string]string{"type": "text", "text": text}) // strings always encode
-	return b
-}
-
-func thinkingPart(text string) json.RawMessage {
-	b, _ := marshal(map[string]any{"type": "thinking", "thinking": []json.RawMessage{textPart(text)}})
-	return b
-}
-
-// joinPart adds text to the last part when it is of the same kind.
-func joinPart(list []json.RawMessage, kind, text string) []json.RawMessage {
-	build := textPart
-	if kind == "thinking" {
-		build = thinkingPart
-	}
-	if len(list) > 0 {
-		last, _ := readObject(list[len(list)-1])
-		if last.str("type") == kind {
-			old := last.str("text")
-			if kind == "thinking" {
-				old = thought(last["thinking"])
-			}
-			list[len(list)-1] = build(old + text)
-			return list
-		}
-	}
-	return append(list, build(text))
+	d.pieces[len(d.pieces)-1].text.WriteString(text)
 }
 
 func (d *draft) addReasoning(message object) {

@@ -11,11 +11,8 @@ import (
 	"github.com/wagent-dev/wagent/host/model"
 )
 
-const (
-	maxMessage = 600
-	// codeToolUse is how Groq says that the model wrote a call it cannot read.
-	codeToolUse = "tool_use_failed"
-)
+// codeToolUse is how Groq says that the model wrote a call it cannot read.
+const codeToolUse = "tool_use_failed"
 
 func rejected(message string) *model.Error {
 	return &model.Error{Kind: model.Rejected, Message: message}
@@ -23,6 +20,8 @@ func rejected(message string) *model.Error {
 
 // readError makes an error of a status and a body. Status 0 is an error in the
 // body of a reply that began well: then the code in it counts as the status.
+// What the error says is as the endpoint wrote it, for [Client.learn] to read;
+// [redactor.failure] makes it fit to be shown.
 func readError(status int, header http.Header, body []byte) *model.Error {
 	r := readRefusal(body)
 	if status == 0 {
@@ -33,8 +32,11 @@ func readError(status int, header http.Header, body []byte) *model.Error {
 	if r.message == "" {
 		r.message = http.StatusText(status)
 	}
+	if r.message == "" {
+		r.message = "no reason was given"
+	}
 	e := &model.Error{
-		Status: status, Code: r.name(), Message: truncate(compactSpace(r.message), maxMessage),
+		Status: status, Code: r.name(), Message: r.message,
 		Param: r.param, Partial: r.generation, RetryAfter: max(retryAfter(header), r.delay),
 		Err: &api.APIError{Code: r.code, Message: r.message, Type: r.kind, HTTPStatusCode: status},
 	}
@@ -45,9 +47,7 @@ func readError(status int, header http.Header, body []byte) *model.Error {
 	if e.Kind == model.ContextOverflow {
 		e.Limit = r.limit()
 	}
-	if header != nil {
-		e.RequestID = requestID(header)
-	}
+	e.RequestID = requestID(header)
 	return e
 }
 
@@ -85,9 +85,6 @@ func classify(status int, r *refusal) (kind model.ErrorKind, retryable bool) {
 
 // retryAfter reads how long the provider wants us to wait.
 func retryAfter(h http.Header) time.Duration {
-	if h == nil {
-		return 0
-	}
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
 		return time.Duration(ms * float64(time.Millisecond))
 	}
@@ -104,7 +101,7 @@ func retryAfter(h http.Header) time.Duration {
 func requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {
-			return truncate(compactSpace(id), 128)
+			return id
 		}
 	}
 	return ""

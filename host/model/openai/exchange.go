@@ -14,7 +14,8 @@ import (
 
 const (
 	maxBody      = 32 << 20
-	maxErrorBody = 64 << 10
+	maxErrorBody = 64 << 10 // of a body that is an error, all that is looked at
+	maxHeader    = 1 << 20
 	// drainTime is how long the end of a finished stream is waited for, so that
 	// its connection can be used again.
 	drainTime = 50 * time.Millisecond
@@ -42,7 +43,7 @@ func newHTTPClient(o *Options) *http.Client {
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 			MaxIdleConns: 16, MaxIdleConnsPerHost: 4,
-			ResponseHeaderTimeout: o.Timeout,
+			ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: maxHeader,
 		}
 		client.Transport = t
 	}
@@ -62,7 +63,7 @@ func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *
 		return nil, failedSend(ctx, err)
 	}
 	defer resp.Body.Close()
-	r := newLive(resp.Body, cancel, c.opts.IdleTimeout)
+	r := newLive(ctx, cancel, resp.Body, c.opts.IdleTimeout)
 	defer r.stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, readStatus(resp, r)
@@ -111,15 +112,11 @@ func failedSend(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return &model.Error{
-		Kind: model.Unreachable, Retryable: true, Err: err,
-		Message: truncate(compactSpace(err.Error()), maxMessage),
-	}
+	return &model.Error{Kind: model.Unreachable, Retryable: true, Err: err, Message: err.Error()}
 }
 
 // readStatus is the error of an answer that is none.
 func readStatus(resp *http.Response, r io.Reader) error {
-	body, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
 	if resp.StatusCode < 400 {
 		to := "elsewhere"
 		if u, err := resp.Location(); err == nil {
@@ -127,13 +124,19 @@ func readStatus(resp *http.Response, r io.Reader) error {
 		}
 		return &model.Error{
 			Kind: model.Rejected, Status: resp.StatusCode, RequestID: requestID(resp.Header),
-			Message: fmt.Sprintf("the endpoint redirects %s: set base_url to where it is", truncate(compactSpace(to), maxMessage/2)),
+			Message: fmt.Sprintf("the endpoint redirects %s: set base_url to where it is", truncate(to, maxMessage/2)),
 		}
 	}
-	e := readError(resp.StatusCode, resp.Header, body)
-	if err != nil && len(body) == 0 {
-		e.Err = err
+	body, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
+	if err == nil {
+		return readError(resp.StatusCode, resp.Header, body)
 	}
+	// Half of a reason can say anything. The status alone counts, and where the
+	// reason decides, it is asked for again.
+	e := readError(resp.StatusCode, resp.Header, nil)
+	e.Message = fmt.Sprintf("%s; the reason broke off: %v", e.Message, err)
+	e.Retryable = e.Retryable || e.Kind == model.Rejected
+	e.Err = err
 	return e
 }
 
@@ -146,7 +149,7 @@ func failedRead(ctx context.Context, err error, d *draft, resp *http.Response) e
 	if !errors.As(err, &failed) {
 		failed = &model.Error{
 			Kind: model.Stream, Retryable: !errors.Is(err, errTooLarge), Err: err,
-			Message: "the reply broke off: " + truncate(compactSpace(err.Error()), maxMessage/2),
+			Message: "the reply broke off: " + err.Error(),
 		}
 	}
 	if failed.Partial == "" {

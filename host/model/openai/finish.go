@@ -155,6 +155,9 @@ func (d *draft) finishExtra(r *model.Reply) error {
 		}
 		d.extra["reasoning_details"] = raw
 	}
+	for _, p := range d.pieces {
+		d.content = append(d.content, p.part())
+	}
 	if len(d.content) > 0 {
 		raw, err := marshal(d.content)
 		if err != nil {
@@ -171,39 +174,6 @@ func (d *draft) finishExtra(r *model.Reply) error {
 	}
 	r.Message.Extra = json.RawMessage(raw)
 	return nil
-}
-
-// joinDetails puts the pieces of OpenRouter's reasoning together: those that
-// follow each other with one type and index are one block. It wants its blocks
-// back as they were made, not as they were cut for the stream.
-func joinDetails(list []json.RawMessage) []object {
-	var out []object
-	for _, raw := range list {
-		next, ok := readObject(raw)
-		if !ok {
-			continue
-		}
-		if len(out) == 0 || !joins(out[len(out)-1], next) {
-			out = append(out, next)
-			continue
-		}
-		last := out[len(out)-1]
-		for key, value := range next {
-			if key == "text" || key == "summary" {
-				value, _ = marshal(last.str(key) + next.str(key)) // a string always encodes
-			}
-			if present(value) {
-				last[key] = value
-			}
-		}
-	}
-	return out
-}
-
-// joins says that b goes on with a; what is encrypted comes in one piece.
-func joins(a, b object) bool {
-	return a.str("type") == b.str("type") && a.str("index") == b.str("index") && !b.has("data") &&
-		(!a.has("id") || !b.has("id") || a.str("id") == b.str("id"))
 }
 
 // count reads the usage, and estimates what the provider does not say. A prompt

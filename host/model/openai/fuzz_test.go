@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/visible"
 )
 
 func readEvents(r io.Reader) (out []event, err error) {
@@ -74,9 +75,9 @@ func read(body io.Reader) (*model.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	r := newLive(body, cancel, time.Minute)
+	r := newLive(ctx, cancel, body, time.Minute)
 	defer r.stop()
 	d := newDraft("openai:fuzz", tools, nil)
 	if err := readReply(r, d); err != nil {
@@ -164,8 +165,12 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		reply, err := read(bytes.NewReader(body))
 		checkReply(t, reply, err)
-		if e := readError(400, nil, body); len(e.Message) > maxMessage || strings.ContainsAny(e.Message, "\n\r\x1b") {
-			t.Fatalf("message %q", e.Message)
+		e := readError(400, nil, body)
+		redactor{"secret"}.failure(e)
+		for text, most := range map[string]int{e.Message: maxMessage, e.Code: maxWord, e.Param: maxWord, e.Error(): 2 * maxMessage, e.Err.Error(): 2 * maxMessage} {
+			if len(text) > most || strings.ContainsFunc(text, visible.Hidden) || strings.Contains(text, "secret") {
+				t.Fatalf("error %q", text)
+			}
 		}
 	})
 }

@@ -3,25 +3,31 @@ package openai
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"time"
 )
 
 // live is a body that must stay alive: it is cancelled when no byte arrives for
-// a while, and when keep-alives are all that arrives for longer. It is bounded.
+// a while, and when keep-alives are all that arrives for longer. It is bounded,
+// and it has no end once the exchange is over: the connection is closed from our
+// side then, a server that sees that may end its body in good form, and half of
+// it would pass for the whole.
 type live struct {
-	r      io.Reader
-	left   int64
-	cancel context.CancelCauseFunc
-	idle   time.Duration
+	r    io.Reader
+	left int64
+	over func() error // why the exchange is over; nil while it is not
+	idle time.Duration
 
 	silence *time.Timer
 	nothing *time.Timer
 }
 
-func newLive(r io.Reader, cancel context.CancelCauseFunc, idle time.Duration) *live {
+// newLive returns a reader of r, which ends with ctx. It is the caller's to stop.
+func newLive(ctx context.Context, cancel context.CancelCauseFunc, r io.Reader, idle time.Duration) *live {
 	return &live{
-		r: r, left: maxBody, cancel: cancel, idle: idle,
+		r: r, left: maxBody, idle: idle,
+		over:    func() error { return context.Cause(ctx) },
 		silence: time.AfterFunc(idle, func() { cancel(errSilence) }),
 		nothing: time.AfterFunc(keepAliveFactor*idle, func() { cancel(errNoData) }),
 	}
@@ -37,6 +43,11 @@ func (l *live) Read(p []byte) (int, error) {
 		l.silence.Reset(l.idle)
 	}
 	l.left -= int64(n)
+	if errors.Is(err, io.EOF) {
+		if why := l.over(); why != nil {
+			err = why
+		}
+	}
 	return n, err
 }
 

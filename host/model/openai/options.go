@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,8 +31,9 @@ type Options struct {
 	MaxOutputTokens int
 	// Stream asks for the reply piece by piece.
 	Stream bool
-	// Extra is merged into the request body as it is. It cannot replace the
-	// model, messages, tools or stream.
+	// Extra is merged into the request body as it is; New encodes it, so later
+	// changes of it change nothing. It cannot replace the model, messages, tools
+	// or stream.
 	Extra map[string]any
 
 	// Timeout bounds one attempt, from dialling to the last byte. Zero: 2
@@ -70,7 +70,6 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 			return o, nil, fmt.Errorf("extra cannot set %q", key)
 		}
 	}
-	o.Extra = maps.Clone(o.Extra)
 	if o.Temperature != nil {
 		t := *o.Temperature
 		o.Temperature = &t

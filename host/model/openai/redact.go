@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"fmt"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -10,31 +10,56 @@ import (
 	"github.com/wagent-dev/wagent/host/model"
 )
 
-// redactor takes secrets out of what a provider or a library wrote.
+const (
+	maxMessage = 600 // bytes of a message or a warning
+	maxWord    = 128 // bytes of a code, the name of a parameter or an id
+)
+
+// redactor makes what an endpoint or a library wrote fit to be shown: without
+// secrets, bounded, and hiding nothing. Secrets are taken out before anything is
+// cut, since half a key is no longer known for one.
 type redactor struct{ key string }
 
 var keyLike = regexp.MustCompile(`(?i)\b(?:sk|pk|gsk|xai)[-_][a-z0-9_\-*]{12,}|\bbearer\s+[a-z0-9._~+/=\-]{8,}|\bAIza[a-z0-9_\-]{20,}`)
 
-func (r redactor) text(s string) string {
-	if len(r.key) >= 4 {
-		s = strings.ReplaceAll(s, r.key, "[redacted]")
+const redacted = "[redacted]"
+
+// own takes our own key out. One of less than four bytes is no secret, and would
+// be found everywhere.
+func (r redactor) own(s string) string {
+	if len(r.key) < 4 {
+		return s
 	}
-	return keyLike.ReplaceAllString(s, "[redacted]")
+	return strings.ReplaceAll(s, r.key, redacted)
 }
 
-// clean takes secrets out of e and of the cause it carries.
-func (r redactor) clean(e *model.Error) {
-	e.Message = truncate(compactSpace(r.text(e.Message)), maxMessage)
-	e.Code = r.text(e.Code)
-	if len(r.key) >= 4 {
-		e.Partial = strings.ReplaceAll(e.Partial, r.key, "[redacted]")
-	}
-	if cause, ok := e.Err.(*api.APIError); ok { //nolint:errorlint // ours, made above
-		cause.Message = e.Message
-		cause.Code = e.Code
+func (r redactor) line(s string, n int) string {
+	return oneLine(keyLike.ReplaceAllString(r.own(s), redacted), n)
+}
+
+// failure cleans e and the cause it carries. What the model wrote keeps its
+// form and loses only our key.
+func (r redactor) failure(e *model.Error) {
+	e.Message = r.line(e.Message, maxMessage)
+	e.Code = r.line(e.Code, maxWord)
+	e.Param = r.line(e.Param, maxWord)
+	e.RequestID = r.line(e.RequestID, maxWord)
+	e.Partial = r.own(e.Partial)
+	if cause, ok := e.Err.(*api.APIError); ok { //nolint:errorlint // ours, made in readError
+		cause.Message, cause.Code, cause.Type = e.Message, e.Code, r.line(cause.Type, maxWord)
 		return
 	}
-	if e.Err != nil && r.text(e.Err.Error()) != e.Err.Error() {
-		e.Err = fmt.Errorf("%s", r.text(e.Err.Error()))
+	if e.Err != nil {
+		if said := e.Err.Error(); r.line(said, maxMessage) != said {
+			e.Err = errors.New(r.line(said, maxMessage))
+		}
+	}
+}
+
+// reply cleans what is said about a reply. The reply itself is the model's.
+func (r redactor) reply(m *model.Reply) {
+	m.RequestID = r.line(m.RequestID, maxWord)
+	for i := range m.Warnings {
+		m.Warnings[i] = r.line(m.Warnings[i], maxMessage)
 	}
 }

@@ -21,7 +21,7 @@ type refusal struct {
 func (r *refusal) name() string {
 	for _, s := range []string{r.code, r.kind} {
 		if _, err := strconv.Atoi(s); s != "" && err != nil {
-			return truncate(compactSpace(s), 80)
+			return s
 		}
 	}
 	return r.code
@@ -31,13 +31,18 @@ func (r *refusal) name() string {
 // which is an object or a string; an array of such; detail, a string or a list;
 // message without anything around it; a page of HTML; nothing.
 func readRefusal(body []byte) refusal {
-	body = bytes.TrimSpace(body)
+	r := readShape(bytes.TrimSpace(body))
+	r.message, r.generation = truncate(r.message, maxErrorBody), truncate(r.generation, maxErrorBody)
+	return r
+}
+
+func readShape(body []byte) refusal {
 	if len(body) == 0 {
 		return refusal{}
 	}
 	if body[0] == '[' {
 		if list := readList(body); len(list) > 0 {
-			return readRefusal(list[0])
+			return readShape(bytes.TrimSpace(list[0]))
 		}
 	}
 	o, ok := readObject(body)
@@ -149,7 +154,9 @@ var (
 )
 
 // plainText is the words of a page.
-func plainText(s string) string { return strings.TrimSpace(markup.ReplaceAllString(s, " ")) }
+func plainText(s string) string {
+	return strings.TrimSpace(markup.ReplaceAllString(truncate(s, maxErrorBody), " "))
+}
 
 // namedParam finds the member that a message complains of.
 func namedParam(message string) string {

@@ -2,8 +2,8 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -37,24 +37,18 @@ func (c *Client) members(p *profile, tools *toolset) ([]byte, error) {
 		r.MaxTokens = c.opts.MaxOutputTokens
 	}
 	b, err := marshal(&r)
-	if err != nil || (len(c.opts.Extra) == 0 && len(p.dropped) == 0) {
+	if err != nil || (len(c.extra) == 0 && len(p.dropped) == 0) {
 		return b, err
 	}
-	return mergeMembers(b, c.opts.Extra, p)
+	return mergeMembers(b, c.extra, p)
 }
 
-func mergeMembers(b []byte, extra map[string]any, p *profile) ([]byte, error) {
+func mergeMembers(b []byte, extra map[string]json.RawMessage, p *profile) ([]byte, error) {
 	members := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(b, &members); err != nil {
 		return nil, err
 	}
-	for key, value := range extra {
-		raw, err := marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("extra %q: %w", key, err)
-		}
-		members[key] = raw
-	}
+	maps.Copy(members, extra)
 	if _, ok := members["tools"]; !ok {
 		delete(members, "tool_choice") // refused without tools
 		delete(members, "parallel_tool_calls")
@@ -155,7 +149,7 @@ func (c *Client) tools(defs []model.Definition) (*toolset, error) {
 
 // sends says whether a request under p holds the member param.
 func (c *Client) sends(p *profile, param string) bool {
-	if _, ok := c.opts.Extra[param]; ok {
+	if _, ok := c.extra[param]; ok {
 		return !p.dropped[param]
 	}
 	switch param {

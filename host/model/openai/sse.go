@@ -30,7 +30,7 @@ type eventReader struct {
 // returns io.EOF.
 func (e *eventReader) next() (event, error) {
 	var ev event
-	var data [][]byte
+	var data []byte // each line of it ended by LF
 	for {
 		line, err := e.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -43,7 +43,7 @@ func (e *eventReader) next() (event, error) {
 			return event{comment: true}, nil
 		default:
 			if value, ok := field(line, "data"); ok {
-				data = append(data, bytes.Clone(value))
+				data = append(append(data, value...), '\n')
 			} else if value, ok := field(line, "event"); ok {
 				ev.name = string(value)
 			}
@@ -51,7 +51,7 @@ func (e *eventReader) next() (event, error) {
 		if len(line) > 0 && !ended {
 			continue
 		}
-		ev.data = bytes.Join(data, []byte{'\n'})
+		ev.data = bytes.TrimSuffix(data, []byte{'\n'})
 		if len(bytes.TrimSpace(ev.data)) > 0 {
 			return ev, nil
 		}

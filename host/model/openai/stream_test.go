@@ -376,3 +376,25 @@ func TestReplyIsBounded(t *testing.T) {
 		t.Errorf("error = %+v after %d requests", failed, server.count())
 	}
 }
+
+func TestALongThoughtIsPutTogetherInTime(t *testing.T) {
+	// Putting each piece to all before it would take the square of them: a minute
+	// and more. It takes some tenths of a second.
+	const pieces, longest = 30_000, 10 * time.Second
+	word := "a word "
+	for name, piece := range map[string]string{
+		"content":           `"content":[{"type":"thinking","thinking":[{"type":"text","text":"` + word + `"}]}]`,
+		"reasoning details": `"reasoning_details":[{"type":"reasoning.text","index":0,"text":"` + word + `"}]`,
+	} {
+		body := strings.Repeat("data: "+delta(piece)+"\n\n", pieces) + "data: " + delta(`"content":"4"`) + "\n\ndata: " + finish("stop") + "\n\n"
+		start := time.Now()
+		reply := generate(t, serve(t, raw("text/event-stream", body)), modeltest.Hello())
+		if took := time.Since(start); took > longest {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if n := strings.Count(string(reply.Message.Extra), word); n != pieces || reply.Message.Text() != "4" {
+			t.Errorf("%s: %d pieces are kept", name, n)
+		}
+		t.Log(name, time.Since(start))
+	}
+}
