@@ -28,7 +28,7 @@ type Backoff struct {
 // sink, which may be nil, is given a chunk with Retry.
 //
 // A failure is the last attempt's [*Error] with the number of attempts, or the
-// error of ctx, wrapped.
+// error of ctx, wrapped. Any other error of attempt is returned as it is, at once.
 func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.Context) (*Reply, error)) (*Reply, error) {
 	b = b.withDefaults()
 	for n := 1; ; n++ {
@@ -85,12 +85,11 @@ func (b Backoff) wait(n int, e *Error) (time.Duration, bool) {
 	if e.RetryAfter > 0 {
 		return e.RetryAfter, e.RetryAfter <= max(b.Max, time.Minute)
 	}
-	longest := b.Initial
+	longest := min(b.Initial, b.Max)
 	for i := 1; i < n && longest < b.Max; i++ {
-		longest *= 2
+		longest += min(longest, b.Max-longest) // twice, and no overflow
 	}
-	longest = min(longest, b.Max)
-	return rand.N(longest) + 1, true //nolint:gosec // spreads load, guards nothing
+	return 1 + rand.N(longest), true //nolint:gosec // spreads load, guards nothing
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,26 @@ func TestBackoffWaitsLongerEachTimeUpToMax(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestBackoffOfTheLongestWaitsDoesNotOverflow(t *testing.T) {
+	b := model.Backoff{Attempts: 80, Initial: math.MaxInt64/2 + 1, Max: math.MaxInt64}
+	waits := 0
+	b.Sleep = func(_ context.Context, d time.Duration) error {
+		if waits++; d <= 0 {
+			t.Errorf("wait %d is %v", waits, d)
+		}
+		return nil
+	}
+	for _, initial := range []time.Duration{1, b.Initial, math.MaxInt64} {
+		b.Initial = initial
+		if _, err := b.Do(t.Context(), nil, failing(79, model.Error{Retryable: true})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if waits != 3*79 {
+		t.Errorf("%d waits", waits)
+	}
 }
 
 func TestBackoffDefaultsToFourAttempts(t *testing.T) {

@@ -26,22 +26,24 @@ const (
 	ContextOverflow ErrorKind = "context_overflow"
 )
 
-// Error is a failed model call.
+// Error is a failed model call. What of it a provider wrote is bounded, one line
+// without hidden characters, and holds no key; only Partial is as it came, but for
+// the key.
 type Error struct {
 	Kind    ErrorKind
 	Status  int    // HTTP status; 0: none was received
-	Code    string // the provider's own code, if it gave one
-	Message string // the provider's words, bounded, one line, keys redacted
-	Param   string // the request member that was refused, if it was named
+	Code    string // the provider's own code; empty: it gave none
+	Message string // the provider's words, or ours where it had none
+	Param   string // the request member that was refused; empty: none was named
 
 	Retryable  bool          // the same request may succeed later
 	RetryAfter time.Duration // the provider's wish; 0: none
-	Limit      int64         // ContextOverflow: the window in tokens, if it was named
+	Limit      int64         // ContextOverflow: the window in tokens; 0: it was not named
 
-	Partial   string // text that had arrived
-	RequestID string
-	Attempts  int // how many were made; 0 and 1: one
-	Err       error
+	Partial   string // the model's text that had arrived; not fit for a terminal
+	RequestID string // the provider's id of the exchange; empty: it gave none
+	Attempts  int    // how many were made; 0 and 1: one
+	Err       error  // the cause; nil: there is no more to say
 }
 
 // Error says what failed on one line.

@@ -66,11 +66,12 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// Part is a piece of a message's content.
+// Part is a piece of a message's content: text, or an image or a file with
+// either Data or URL.
 type Part struct {
 	Type PartType `json:"type"`
-	Text string   `json:"text,omitempty"`
-	MIME string   `json:"mime,omitempty"`
+	Text string   `json:"text,omitempty"` // of a text part
+	MIME string   `json:"mime,omitempty"` // of an image or a file
 	Data []byte   `json:"data,omitempty"` // the bytes themselves; base64 in JSON
 	URL  string   `json:"url,omitempty"`  // instead of Data
 	Name string   `json:"name,omitempty"` // a file's name, as shown

@@ -41,7 +41,7 @@ type Request struct {
 
 // Definition describes a tool to the model.
 type Definition struct {
-	Name        string          `json:"name"`
+	Name        string          `json:"name"` // any characters; providers map them
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema of an object; nil: no parameters
 }
@@ -94,10 +94,11 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Chunk is something that arrived while a reply was under way.
+// Chunk is something that arrived while a reply was under way: one of its
+// fields is set.
 type Chunk struct {
-	Text      string
-	Reasoning string
+	Text      string // what came in addition
+	Reasoning string // likewise
 	Call      *CallChunk
 	Retry     *Retry // everything since the call began is void
 }
@@ -113,5 +114,5 @@ type CallChunk struct {
 type Retry struct {
 	Attempt int           // the attempt that failed, from 1
 	Wait    time.Duration // until the next one
-	Err     error
+	Err     error         // why it failed, an [*Error]
 }

@@ -65,7 +65,10 @@ func parseLine(b []byte) (recorded, error) {
 		return recorded{}, err
 	}
 	out := recorded{reply: model.Reply{Message: m, Finish: finish}}
-	if l.Usage != nil {
+	if u := l.Usage; u != nil {
+		if min(u.PromptTokens, u.CompletionTokens, u.TotalTokens, u.ReasoningTokens, u.CachedTokens) < 0 {
+			return recorded{}, errors.New("the usage is less than zero")
+		}
 		out.usage = true
 		out.reply.Usage = *l.Usage
 		if u := &out.reply.Usage; u.TotalTokens == 0 {

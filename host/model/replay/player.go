@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,9 +24,9 @@ type Player struct {
 
 var _ model.Model = (*Player)(nil)
 
-// Generate returns the next reply, whatever is asked. Usage that the recording
-// does not have is estimated. A call after the last reply is an error of kind
-// Rejected.
+// Generate returns the next reply, whatever is asked; it does not block. Usage
+// that the recording does not have is estimated. A call after the last reply is
+// a [*model.Error] of kind Rejected.
 func (p *Player) Generate(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
@@ -35,6 +36,8 @@ func (p *Player) Generate(ctx context.Context, req *model.Request, sink func(mod
 		return nil, err
 	}
 	reply := rec.reply
+	// The caller gives the calls their ids, and the recording has other players.
+	reply.Message.ToolCalls = slices.Clone(reply.Message.ToolCalls)
 	if !rec.usage {
 		reply.Usage = estimate(req, &reply.Message)
 	}

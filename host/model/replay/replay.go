@@ -27,8 +27,10 @@ import (
 	"github.com/wagent-dev/wagent/host/model"
 )
 
-// maxLine bounds one line of a recording.
-const maxLine = 32 << 20
+const (
+	maxLine      = 32 << 20  // bytes of one line
+	maxRecording = 256 << 20 // bytes of all
+)
 
 // Recording is the replies of a recorded run. It does not change and may be
 // shared.
@@ -44,27 +46,34 @@ type recorded struct {
 	usage bool // the recording says what it cost
 }
 
-// Load reads the recording in the file path.
+// Load reads the recording in the file path, which has at most 256 MiB in lines
+// of at most 32 MiB. The error names the file and the line.
 func Load(path string) (*Recording, error) {
+	name := filepath.Base(path)
 	// Before it is opened: opening a FIFO would wait for somebody to write.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open recording: %s is not a file", filepath.Base(path))
+		return nil, fmt.Errorf("open recording: %s is not a file", name)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
 	defer f.Close()
-	return parse(f, filepath.Base(path))
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() { // it was replaced
+		return nil, fmt.Errorf("open recording: %s is not a file", name)
+	}
+	return parse(f, name)
 }
 
-// New reads a recording from r up to its end.
+// New reads a recording from r up to its end, within the bounds of [Load]. It
+// blocks as long as r does.
 func New(r io.Reader) (*Recording, error) { return parse(r, "recording") }
 
 // parse reads all lines. Errors name the recording and the line.
 func parse(r io.Reader, name string) (*Recording, error) {
 	rec := &Recording{name: name}
-	lines := bufio.NewScanner(r)
+	bounded := &io.LimitedReader{R: r, N: maxRecording + 1}
+	lines := bufio.NewScanner(bounded)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		rec.lines++
@@ -82,6 +91,8 @@ func parse(r io.Reader, name string) (*Recording, error) {
 		rec.replies = append(rec.replies, reply)
 	}
 	switch err := lines.Err(); {
+	case bounded.N <= 0:
+		return nil, fmt.Errorf("%s: the recording is larger than %d MiB", name, maxRecording>>20)
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("%s:%d: the line is longer than 32 MiB", name, rec.lines+1)
 	case err != nil:
@@ -92,7 +103,7 @@ func parse(r io.Reader, name string) (*Recording, error) {
 	return rec, nil
 }
 
-// Len returns how many model calls the recording answers.
+// Len returns how many model calls the recording answers: at least one.
 func (r *Recording) Len() int { return len(r.replies) }
 
 // Model returns a model that plays the recording from its start. A run takes

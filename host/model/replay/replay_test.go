@@ -1,8 +1,10 @@
 package replay_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +133,8 @@ func TestMalformedRecordingNamesItsLine(t *testing.T) {
 		"finish":         {`{"message":{"content":"x"},"finish_reason":"bored"}`, `recording:1: unknown finish_reason "bored"`},
 		"unknown part":   {`{"message":{"content":[{"type":"smell"}]}}`, `recording:1: part 1 has the unknown type "smell"`},
 		"nothing at all": {"\n\n", "recording: the recording holds no reply"},
+		"negative usage": {good + `{"message":{"content":"x"},"usage":{"prompt_tokens":-1}}`, "recording:2: the usage is less than zero"},
+		"a long line":    {good + strings.Repeat(" ", 33<<20), "recording:2: the line is longer than 32 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := replay.New(strings.NewReader(c.text))
@@ -138,6 +142,53 @@ func TestMalformedRecordingNamesItsLine(t *testing.T) {
 				t.Errorf("error = %v, want %s…", err, c.want)
 			}
 		})
+	}
+}
+
+func TestARecordingIsBounded(t *testing.T) {
+	if _, err := replay.New(&repeating{line: bytes.Repeat([]byte(" "), 1<<20)}); err == nil || err.Error() != "recording: the recording is larger than 256 MiB" {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// repeating is a line that has no last one.
+type repeating struct {
+	line []byte
+	at   int
+}
+
+func (r *repeating) Read(p []byte) (int, error) {
+	if r.at++; r.at%16 == 0 {
+		return copy(p, "\n"), nil
+	}
+	return copy(p, r.line), nil
+}
+
+func TestOnlyAFileIsLoaded(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := replay.Load(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := replay.Load(filepath.Join(dir, "none.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+func TestPlayersDoNotShareTheirCalls(t *testing.T) {
+	rec, err := replay.New(strings.NewReader(record(t, modeltest.Calls(modeltest.Call("a", "{}")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		reply, err := rec.Model().Generate(t.Context(), modeltest.Hello(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := &reply.Message.ToolCalls[0]; c.ID != "" {
+			t.Errorf("the call has the id %q of another run", c.ID)
+		} else {
+			c.ID = "call_1_1"
+		}
 	}
 }
 
