@@ -8,10 +8,16 @@ import (
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
+const maxNames = 1000
+
 // names checks a list of tools' names.
 func (c *checker) names(field string, names []string) {
-	if names != nil && len(names) == 0 {
+	switch {
+	case names != nil && len(names) == 0:
 		c.fail(field, "the list is empty: leave it out for the default")
+	case len(names) > maxNames:
+		c.fail(field, "more than %d names", maxNames)
+		return
 	}
 	for i, name := range names {
 		if name == "" {
@@ -34,9 +40,9 @@ func (c *checker) tool(field string, t *Tool) {
 	c.word(field+".instances", t.Instances, []string{"pristine"}, "session")
 	c.word(field+".isolation", t.Isolation, []string{"inprocess"}, "process", "auto")
 	if t.ABI == "wagent" || t.ABI == "wasi" {
-		for name, value := range map[string]string{"export": t.Export, "input": t.Input} {
-			if value != "" {
-				c.fail(field+"."+name, "is for plain Extism modules, and abi is %s", t.ABI)
+		for _, f := range []struct{ name, value string }{{"export", t.Export}, {"input", t.Input}} {
+			if f.value != "" {
+				c.fail(field+"."+f.name, "is for plain Extism modules, and abi is %s", t.ABI)
 			}
 		}
 	}
@@ -74,6 +80,10 @@ func (c *checker) module(field, module string) {
 }
 
 func (c *checker) renames(field string, t *Tool) {
+	if len(t.Rename) > maxNames {
+		c.fail(field, "more than %d names", maxNames)
+		return
+	}
 	taken := map[string]string{}
 	for _, from := range sortedKeys(t.Rename) {
 		name, to := entry(field, from), t.Rename[from]

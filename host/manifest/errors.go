@@ -11,8 +11,9 @@ import (
 	"unicode"
 )
 
-// Error is one fault of a manifest. Its text is one line and holds nothing of
-// the environment, and of the file only short, quoted pieces.
+// Error is one fault of a manifest. Its text is one line. It holds of the file
+// only short, quoted pieces, and of the environment nothing but what became of a
+// path in which a variable stood.
 type Error struct {
 	Path         string // the file; empty for a manifest made in Go
 	Line, Column int    // from 1; 0 where the place is not known
@@ -53,6 +54,7 @@ type Warning struct {
 	Message      string // never a value of the file
 }
 
+// String is the warning as an [Error] is written.
 func (w Warning) String() string {
 	return (&Error{Path: w.Path, Line: w.Line, Column: w.Column, Field: w.Field, Message: w.Message}).Error()
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,32 +49,38 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		"version: 1\nstore: {}\nhistory: {}\nmemory: {}\nreceipts: {}\naudit: {}\n": "2:1: \"store\" is not supported yet\n3:1: \"history\" is not supported yet\n4:1: \"memory\" is not supported yet\n5:1: \"receipts\" is not supported yet\n6:1: \"audit\" is not supported yet",
 
 		// The model.
-		"version: 1\nmodel: {provider: opanai}\n":                     `2:19: model.provider: unknown value "opanai", did you mean "openai"?`,
-		"version: 1\nmodel: {provider: replay}\n":                     `2:8: model: the field "recording" is missing: provider replay plays it`,
-		"version: 1\nmodel: {recording: no.jsonl}\n":                  `2:20: model.recording: no such file: "no.jsonl"`,
-		"version: 1\nmodel: {base_url: api.openai.com}\n":             `2:19: model.base_url: must be an address such as "https://api.openai.com/v1"`,
-		"version: 1\nmodel: {base_url: \"https://user:pass@h/v1\"}\n": `2:19: model.base_url: has a user or password in it: use api_key`,
-		"version: 1\nmodel: {api_key: \"${NO_KEY}\"}\n":               `2:18: model.api_key: the environment variable NO_KEY is not set: set it, or write ${NO_KEY:-default}`,
-		"version: 1\nmodel: {api_key: \"${NO KEY}\"}\n":               `2:18: model.api_key: "NO KEY" is not the name of a variable: write ${NAME} or ${NAME:-default}`,
-		"version: 1\nmodel: {api_key: \"${KEY\"}\n":                   `2:18: model.api_key: "${" without "}": write "$${" for the characters themselves`,
-		"version: 1\nmodel: {api_key: \"${A:-${B}}\"}\n":              `2:18: model.api_key: the default of the variable "A" cannot have another variable in it`,
-		"version: 1\nmodel: {api_key: \"a b\\n\"}\n":                  `2:18: model.api_key: the key has a space at its end, a line break or another character that no key has`,
-		"version: 1\nmodel: {temperature: 3}\n":                       `2:22: model.temperature: must be from 0 to 2`,
-		"version: 1\nmodel: {temperature: hot}\n":                     `2:22: model.temperature: must be a number, found a string`,
-		"version: 1\nmodel: {temperature: .nan}\n":                    `2:22: model.temperature: must be a number, found a number`,
-		"version: 1\nmodel: {stream: yes}\n":                          `2:17: model.stream: must be true or false, found a string`,
-		"version: 1\nmodel: {timeout: 30}\n":                          `2:18: model.timeout: "30" has no unit: write 30s for seconds`,
-		"version: 1\nmodel: {timeout: 2 minutes}\n":                   `2:18: model.timeout: "2 minutes" is not a duration: write it as "5s", "500ms" or "2m"`,
-		"version: 1\nmodel: {timeout: -1s}\n":                         `2:18: model.timeout: must be more than 0`,
-		"version: 1\nmodel: {timeout: 48h}\n":                         `2:18: model.timeout: must be from 1ms to 24h0m0s`,
-		"version: 1\nmodel: {context_window: 0}\n":                    `2:25: model.context_window: must be at least 1`,
-		"version: 1\nmodel: {context_window: 99999999999999999999}\n": `2:25: model.context_window: the number is too large`,
-		"version: 1\nmodel: {extra: {seed: 99999999999999999999}}\n":  `2:23: model.extra["seed"]: the number is too large: put it in quotes if it is text`,
-		"version: 1\nmodel: {retry: {attempts: 99}}\n":                `2:27: model.retry.attempts: must be from 1 to 20`,
-		"version: 1\nmodel: {retry: {initial: 50s}}\n":                ``,
-		"version: 1\nmodel: {retry: {initial: 50s, max: 1s}}\n":       `2:26: model.retry.initial: is longer than model.retry.max`,
-		"version: 1\nmodel: {fallback: []}\n":                         `2:9: model: "fallback" is not supported yet`,
-		"version: 1\nmodel: {extra: {a: .inf}}\n":                     `2:20: model.extra["a"]: a number cannot be used here: it is not a value of JSON`,
+		"version: 1\nmodel: {provider: opanai}\n":                      `2:19: model.provider: unknown value "opanai", did you mean "openai"?`,
+		"version: 1\nmodel: {provider: replay}\n":                      `2:8: model: the field "recording" is missing: provider replay plays it`,
+		"version: 1\nmodel: {recording: no.jsonl}\n":                   `2:20: model.recording: no such file: "no.jsonl"`,
+		"version: 1\nmodel: {base_url: api.openai.com}\n":              `2:19: model.base_url: must be an address such as "https://api.openai.com/v1"`,
+		"version: 1\nmodel: {base_url: \"https://user:pass@h/v1\"}\n":  `2:19: model.base_url: has a user or password in it: use api_key`,
+		"version: 1\nmodel: {api_key: \"${NO_KEY}\"}\n":                `2:18: model.api_key: the environment variable NO_KEY is not set: set it, or write ${NO_KEY:-default}`,
+		"version: 1\nmodel: {api_key: \"${NO KEY}\"}\n":                `2:18: model.api_key: "NO KEY" is not the name of a variable: write ${NAME} or ${NAME:-default}`,
+		"version: 1\nmodel: {api_key: \"${KEY\"}\n":                    `2:18: model.api_key: "${" without "}": write "$${" for the characters themselves`,
+		"version: 1\nmodel: {api_key: \"${A:-${B}}\"}\n":               `2:18: model.api_key: the default of the variable "A" cannot have another variable in it`,
+		"version: 1\nmodel: {api_key: \"a b\\n\"}\n":                   `2:18: model.api_key: the key has a space, a line break or another character that no key has`,
+		"version: 1\nmodel: {api_key: \"abcd \"}\n":                    `2:18: model.api_key: the key has a space, a line break or another character that no key has`,
+		"version: 1\nmodel: {temperature: 3}\n":                        `2:22: model.temperature: must be from 0 to 2`,
+		"version: 1\nmodel: {temperature: hot}\n":                      `2:22: model.temperature: must be a number, found a string`,
+		"version: 1\nmodel: {temperature: .nan}\n":                     `2:22: model.temperature: must be a number, found what is no number`,
+		"version: 1\nmodel: {context_window: -99999999999999999999}\n": `2:25: model.context_window: the number is too large`,
+		"version: 1\nmodel: {extra: {a: -1e999, b: \"1e999\"}}\n":      `2:20: model.extra["a"]: the number is too large: put it in quotes if it is text`,
+		"version: 1\nmodel: {temperature: -.inf}\n":                    `2:22: model.temperature: must be a number, found infinity`,
+		"version: 1\nmodel: {temperature: 1e999}\n":                    `2:22: model.temperature: the number is too large`,
+		"version: 1\nmodel: {extra: {a: .inf, b: [.nan]}}\n":           "2:20: model.extra[\"a\"]: infinity cannot be used here: it is not a value of JSON\n2:30: model.extra[\"b\"][0]: what is no number cannot be used here: it is not a value of JSON",
+		"version: 1\nmodel: {stream: yes}\n":                           `2:17: model.stream: must be true or false, found a string`,
+		"version: 1\nmodel: {timeout: 30}\n":                           `2:18: model.timeout: "30" has no unit: write 30s for seconds`,
+		"version: 1\nmodel: {timeout: 2 minutes}\n":                    `2:18: model.timeout: "2 minutes" is not a duration: write it as "5s", "500ms" or "2m"`,
+		"version: 1\nmodel: {timeout: -1s}\n":                          `2:18: model.timeout: must be more than 0`,
+		"version: 1\nmodel: {timeout: 48h}\n":                          `2:18: model.timeout: must be from 1ms to 24h0m0s`,
+		"version: 1\nmodel: {context_window: 0}\n":                     `2:25: model.context_window: must be at least 1`,
+		"version: 1\nmodel: {context_window: 99999999999999999999}\n":  `2:25: model.context_window: the number is too large`,
+		"version: 1\nmodel: {extra: {seed: 99999999999999999999}}\n":   `2:23: model.extra["seed"]: the number is too large: put it in quotes if it is text`,
+		"version: 1\nmodel: {retry: {attempts: 99}}\n":                 `2:27: model.retry.attempts: must be from 1 to 20`,
+		"version: 1\nmodel: {retry: {initial: 50s}}\n":                 ``,
+		"version: 1\nmodel: {retry: {initial: 50s, max: 1s}}\n":        `2:26: model.retry.initial: is longer than model.retry.max`,
+		"version: 1\nmodel: {fallback: []}\n":                          `2:9: model: "fallback" is not supported yet`,
+		"version: 1\nmodel: {extra: {a: .inf}}\n":                      `2:20: model.extra["a"]: infinity cannot be used here: it is not a value of JSON`,
 
 		// The agent.
 		"version: 1\nagent: {planner: react}\n":                `2:18: agent.planner: "react" is not supported yet; use tools`,
@@ -150,6 +157,33 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		}
 		if fault := (*Error)(nil); err != nil && !errors.As(err, &fault) {
 			t.Errorf("%s: %T", src, err)
+		}
+	}
+}
+
+func TestListsOfNamesAreBounded(t *testing.T) {
+	dir := folder(t)
+	var list, pairs strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&list, "n%d, ", i)
+		fmt.Fprintf(&pairs, "n%d: m%d, ", i, i)
+	}
+	names := strings.TrimSuffix(list.String(), ", ")
+	src := "version: 1\nagent:\n  exit_conditions: [" + names + "]\ntools:\n  - module: tools/wordcount.wasm\n    tools: [" + names + "]\n    rename: {" + strings.TrimSuffix(pairs.String(), ", ") + "}\n"
+	_, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), noEnv)
+	want := "wagent.yaml:3:20: agent.exit_conditions: more than 1000 names\nwagent.yaml:6:12: tools[0].tools: more than 1000 names\nwagent.yaml:7:13: tools[0].rename: more than 1000 names"
+	if diff := cmp.Diff(want, messages(err, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A manifest made in Go has no places to sort its faults by.
+func TestFaultsWithoutAPlaceAreAlwaysInTheSameOrder(t *testing.T) {
+	m := &Manifest{Dir: folder(t), Tools: []Tool{{Module: "tools/wordcount.wasm", ABI: "wasi", Export: "f", Input: "text"}}}
+	want := "tools[0].export: is for plain Extism modules, and abi is wasi\ntools[0].input: is for plain Extism modules, and abi is wasi"
+	for range 50 {
+		if diff := cmp.Diff(want, m.Check().Error()); diff != "" {
+			t.Fatal(diff)
 		}
 	}
 }

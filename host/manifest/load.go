@@ -63,12 +63,11 @@ func Parse(data []byte, path string, getenv func(string) (string, bool)) (*Manif
 	sum := sha256.Sum256(data)
 	m := &Manifest{Path: path, Dir: dir, Digest: "sha256:" + hex.EncodeToString(sum[:])}
 	m.origin = &origin{path: path, values: map[string]position{}, keys: map[string]position{}}
-	body, problem := parse(data)
+	body, anchors, problem := parse(data)
 	if problem != nil {
 		return nil, problem.in(path)
 	}
-	r := &reader{origin: m.origin, getenv: getenv, anchors: map[string]ast.Node{}, literals: map[string]string{}}
-	ast.Walk(anchors(r.anchors), body)
+	r := &reader{origin: m.origin, getenv: getenv, anchors: anchors, literals: map[string]string{}}
 	r.value(body, reflect.ValueOf(m).Elem(), "", "")
 	m.settle()
 	c := &checker{Manifest: m, faults: &r.faults, known: r.broken()}
@@ -83,30 +82,35 @@ func Parse(data []byte, path string, getenv func(string) (string, bool)) (*Manif
 	return m, nil
 }
 
-// parse returns the one document of a text.
-func parse(data []byte) (ast.Node, *fault) {
+// parse returns the one document of a text, and what its aliases refer to.
+func parse(data []byte) (body ast.Node, named anchors, problem *fault) {
+	defer func() {
+		if recover() != nil { // the library's own fault on a text nobody foresaw
+			body, named, problem = nil, nil, &fault{message: "the manifest is not valid YAML"}
+		}
+	}()
 	src := strings.TrimPrefix(string(data), "\ufeff")
 	switch {
 	case len(src) > maxBytes:
-		return nil, &fault{message: fmt.Sprintf("a manifest has at most %d KiB", maxBytes>>10)}
+		return nil, nil, &fault{message: fmt.Sprintf("a manifest has at most %d KiB", maxBytes>>10)}
 	case !utf8.ValidString(src):
-		return nil, &fault{position: position{1 + strings.Count(validStart(src), "\n"), 1}, message: "the line is not valid UTF-8"}
+		return nil, nil, &fault{position: position{1 + strings.Count(validStart(src), "\n"), 1}, message: "the line is not valid UTF-8"}
 	case strings.TrimSpace(src) == "":
-		return nil, &fault{position: position{1, 1}, message: `the manifest is empty: begin with "version: 1"`}
+		return nil, nil, &fault{position: position{1, 1}, message: `the manifest is empty: begin with "version: 1"`}
 	}
 	tokens, problem := guard(src)
 	if problem != nil {
-		return nil, problem
+		return nil, nil, problem
 	}
-	return document(tokens)
+	if body, problem = document(tokens); problem != nil {
+		return nil, nil, problem
+	}
+	named = anchors{}
+	ast.Walk(named, body)
+	return body, named, nil
 }
 
 func document(tokens token.Tokens) (body ast.Node, problem *fault) {
-	defer func() {
-		if recover() != nil { // the library's own fault on a text nobody foresaw
-			body, problem = nil, &fault{message: "the manifest is not valid YAML"}
-		}
-	}()
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxFault(err)
@@ -150,6 +154,7 @@ func validStart(s string) string {
 // anchors collects what aliases can refer to.
 type anchors map[string]ast.Node
 
+// Visit implements [ast.Visitor].
 func (a anchors) Visit(n ast.Node) ast.Visitor {
 	if anchor, ok := n.(*ast.AnchorNode); ok && anchor.Name != nil {
 		a[anchor.Name.GetToken().Value] = anchor.Value

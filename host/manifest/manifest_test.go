@@ -206,7 +206,7 @@ func TestAnAliasIsReadWhereItStands(t *testing.T) {
 func TestVariablesGoOnlyWhereTheyBelong(t *testing.T) {
 	dir := folder(t)
 	src := `version: 1
-model: {base_url: "http://${HOST}:${PORT:-80}/v1", api_key: "$KEY ${KEY}", name: "${KEY}"}
+model: {base_url: "http://${HOST}:${PORT:-80}/v1", api_key: "$KEY-${KEY}", name: "${KEY}"}
 agent: {system_prompt: "${KEY}"}
 tools:
   - module: ${TOOLS}/wordcount.wasm
@@ -223,7 +223,7 @@ tools:
 	tool := m.Tools[0]
 	got := []any{m.Model.BaseURL, m.Model.APIKey, m.Model.Name, m.Agent.SystemPrompt, tool.Module, tool.Description, tool.Config, tool.Allow.Read, tool.Allow.Env}
 	want := []any{
-		"http://h:80/v1", "$KEY k", "${KEY}", "${KEY}", filepath.Join(dir, "tools/wordcount.wasm"), "${KEY}",
+		"http://h:80/v1", "$KEY-k", "${KEY}", "${KEY}", filepath.Join(dir, "tools/wordcount.wasm"), "${KEY}",
 		map[string]any{"a": []any{"k", "${KEY}", "none", ""}, "${KEY}": int64(1)},
 		map[string]string{filepath.Join(dir, "docs"): "/${KEY}"},
 		map[string]string{"A": "${KEY}"},

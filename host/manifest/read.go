@@ -23,7 +23,7 @@ type reader struct {
 	faults
 	origin   *origin
 	getenv   func(string) (string, bool)
-	anchors  map[string]ast.Node
+	anchors  anchors
 	nodes    int
 	depth    int
 	zero     bool              // the field has a zero that is not its default

@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"errors"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -26,7 +28,11 @@ func kindOf(n ast.Node) string {
 		return "nothing"
 	case ast.BoolType:
 		return "true or false"
-	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
+	case ast.InfinityType:
+		return "infinity"
+	case ast.NanType:
+		return "what is no number"
+	case ast.IntegerType, ast.FloatType:
 		return "a number"
 	case ast.StringType, ast.LiteralType:
 		return "a string"
@@ -115,7 +121,14 @@ func (r *reader) integer(n ast.Node, v reflect.Value, field string) {
 // which then takes it for text.
 func isHuge(n ast.Node) bool {
 	s, ok := n.(*ast.StringNode)
-	return ok && s.Token.Type == token.StringType && len(s.Value) > 15 && strings.Trim(s.Value, "0123456789") == ""
+	if !ok || s.Token.Type != token.StringType {
+		return false
+	}
+	if _, err := strconv.ParseFloat(s.Value, 64); errors.Is(err, strconv.ErrRange) {
+		return true
+	}
+	digits := strings.TrimLeft(s.Value, "+-")
+	return len(digits) > 15 && len(digits) >= len(s.Value)-1 && strings.Trim(digits, "0123456789") == ""
 }
 
 func wholeNumber(n *ast.IntegerNode) (int64, bool) {
@@ -142,6 +155,10 @@ func (r *reader) float(n ast.Node, v reflect.Value, field string) {
 			v.SetFloat(float64(value))
 			return
 		}
+	}
+	if isHuge(n) {
+		r.fail(n, field, "the number is too large")
+		return
 	}
 	r.fail(n, field, "must be a number, found %s", kindOf(n))
 }

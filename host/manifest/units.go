@@ -94,6 +94,7 @@ func ParseDuration(s string) (Duration, error) {
 	return 0, errors.New(show(s) + ` is not a duration: write it as "5s", "500ms" or "2m"`)
 }
 
+// String is the form of a Go duration, such as 1m30s.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText writes it as String does.
