@@ -8,9 +8,10 @@ import "strings"
 const maxLength = 64
 
 // Nearest returns the word of among that is closest to word, or "" when none is
-// close: it takes at most two changed, added, missing or swapped characters,
-// and at most one for every three characters of the word. Of equally close ones
-// the first is taken. Upper and lower case count as the same.
+// close: it takes at most two changed, added, missing or swapped bytes, at most
+// one for a word of less than six, and something of the word must stay. Of equally
+// close ones the first is taken. Upper and lower case count as the same. Words of
+// more than 64 bytes are close to nothing.
 func Nearest(word string, among []string) string {
 	if len(word) > maxLength {
 		return ""
@@ -20,7 +21,7 @@ func Nearest(word string, among []string) string {
 		if len(candidate) > maxLength || abs(len(candidate)-len(word)) >= least {
 			continue
 		}
-		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
+		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < min(least, len(word)) {
 			best, least = candidate, d
 		}
 	}
