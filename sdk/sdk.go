@@ -23,6 +23,11 @@
 // and tested without a sandbox by package sdktest. Every capability beyond
 // logging is a function of its own ([Do], [Folders], [KVGet] and so on), so that
 // a module imports from its host only what its code reaches.
+//
+// A module has one thread, and nothing takes it away from a loop that does not
+// wait: not even the garbage collector gets its turn, and the heap grows to many
+// times of what is in use. A loop over many rows or files should call
+// [runtime.Gosched] every few hundred rounds.
 package sdk
 
 import (
