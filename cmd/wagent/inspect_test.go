@@ -50,8 +50,9 @@ func TestInspectSaysWhyAToolIsLeftOut(t *testing.T) {
 	}
 }
 
-// A schema in a file has line breaks, and so may the arguments of a model.
-func TestJSONIsShownOnOneLine(t *testing.T) {
+// A schema in a file has line breaks, and so may the arguments of a model, and a
+// description.
+func TestWhatNeedsNoLineBreaksIsShownOnOneLine(t *testing.T) {
 	written := json.RawMessage("{\n\t\"type\": \"object\",\r\n\t\"title\": \"a b\"\n}")
 	const want = `{"type":"object","title":"a b"}`
 	a, tty := terminal(map[string]string{"NO_COLOR": "1"})
@@ -62,6 +63,19 @@ func TestJSONIsShownOnOneLine(t *testing.T) {
 		"call":    tty.String(),
 	} {
 		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+	described := []host.ToolInfo{{Name: "w", Description: "Counts.\n\nWords."}}
+	list, out := terminal(nil)
+	if err := list.printTools(described); err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{
+		"list":    out.String(),
+		"inspect": inspected(&host.ModuleInfo{Tools: []abi.Tool{{Name: "w", Description: described[0].Description}}}, style{}),
+	} {
+		if !strings.Contains(text, "  Counts. Words.\n") {
 			t.Errorf("%s: %s", where, text)
 		}
 	}

@@ -46,15 +46,22 @@ func newToolsList(a *app) *cobra.Command {
 
 // toolsOf opens a manifest and returns its tools.
 func (a *app) toolsOf(ctx context.Context, file string) ([]host.ToolInfo, error) {
-	m, err := manifest.Load(file, os.LookupEnv)
-	if err != nil {
-		return nil, missingManifest(file, err)
-	}
-	h, err := host.New(ctx, m, a.options(a.err))
+	_, h, err := a.open(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	return h.Tools(), h.Close(ctx)
+}
+
+// open reads a manifest and opens a host with it, which the caller closes. Where
+// only the host cannot be opened the manifest is there beside the error.
+func (a *app) open(ctx context.Context, file string) (*manifest.Manifest, *host.Host, error) {
+	m, err := manifest.Load(file, os.LookupEnv)
+	if err != nil {
+		return nil, nil, missingManifest(file, err)
+	}
+	h, err := host.New(ctx, m, a.options(a.err))
+	return m, h, err
 }
 
 // listing is a tool as programs read it.
@@ -84,7 +91,7 @@ func (a *app) printTools(infos []host.ToolInfo) error {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s  %s\n", st.bold(visible.Line(t.Name, maxReason)), st.dim(t.ABI+" "+t.Digest))
-		fmt.Fprintf(&b, "  %s\n", visible.Line(t.Description, maxReason))
+		fmt.Fprintf(&b, "  %s\n", visible.Line(flat(t.Description), maxReason))
 		fmt.Fprintf(&b, "  limits: %s\n", limitsText(t.Policy.Limits))
 		fmt.Fprintf(&b, "  grants: %s\n", grantsText(t.Policy.Grants))
 		if asks := requestsText(t.Requests); asks != "" {
@@ -117,7 +124,7 @@ func requestsText(r *abi.Requests) string {
 	if r.Reason != "" {
 		text = strings.TrimSpace(text + " (" + r.Reason + ")")
 	}
-	return visible.Line(text, maxReason)
+	return visible.Line(flat(text), maxReason)
 }
 
 func newToolsInspect(a *app) *cobra.Command {
@@ -187,7 +194,7 @@ func inspected(m *host.ModuleInfo, st style) string {
 	}
 	head("tools")
 	for _, t := range m.Tools {
-		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(t.Description, maxReason))
+		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(flat(t.Description), maxReason))
 		if len(t.InputSchema) > 0 {
 			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(compact(t.InputSchema), maxComplaint)))
 		}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/visible"
 )
@@ -65,11 +63,7 @@ func newValidate(a *app) *cobra.Command {
 
 // validate opens everything that the manifest names.
 func (a *app) validate(ctx context.Context, file string) (*manifest.Manifest, error) {
-	m, err := manifest.Load(file, os.LookupEnv)
-	if err != nil {
-		return nil, missingManifest(file, err)
-	}
-	h, err := host.New(ctx, m, a.options(a.err))
+	m, h, err := a.open(ctx, file)
 	if err != nil {
 		return m, err
 	}

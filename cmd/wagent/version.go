@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/wagent-dev/wagent/host/manifest"
 )
 
 // versions are what the command was built of.
@@ -55,40 +53,4 @@ func readVersions() versions {
 		}
 	}
 	return v
-}
-
-func newSchema(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "schema", Short: "Print the manifest's JSON Schema", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			s, err := manifest.Schema()
-			if err != nil {
-				return failed(err)
-			}
-			_, err = a.out.Write(s)
-			return err
-		},
-	}
-}
-
-func newCompletion(a *app) *cobra.Command {
-	shells := map[string]func(*cobra.Command) error{
-		"bash":       func(c *cobra.Command) error { return c.GenBashCompletionV2(a.out, true) },
-		"zsh":        func(c *cobra.Command) error { return c.GenZshCompletion(a.out) },
-		"fish":       func(c *cobra.Command) error { return c.GenFishCompletion(a.out, true) },
-		"powershell": func(c *cobra.Command) error { return c.GenPowerShellCompletionWithDesc(a.out) },
-	}
-	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print completion code for bash, zsh, fish or powershell",
-		Example:   "  source <(wagent completion bash)",
-		Args:      oneArg("SHELL"),
-		ValidArgs: []string{"bash", "fish", "powershell", "zsh"},
-		RunE: func(c *cobra.Command, args []string) error {
-			write := shells[args[0]]
-			if write == nil {
-				return fmt.Errorf("unknown shell %q: it is one of bash, fish, powershell, zsh", args[0])
-			}
-			return write(c.Root())
-		},
-	}
 }
