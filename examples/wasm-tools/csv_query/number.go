@@ -7,8 +7,6 @@ import (
 	"strings"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // notation is how the file writes numbers.
 type notation struct {
 	decimal  string // "." or ","

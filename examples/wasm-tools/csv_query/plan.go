@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wagent-dev/wagent/sdk"
@@ -191,7 +192,7 @@ func listed(columns []string) string {
 		shown = append(shown, clip(c))
 	}
 	if n := len(columns) - len(shown); n > 0 {
-		shown = append(shown, "and "+itoa(n)+" more")
+		shown = append(shown, "and "+strconv.Itoa(n)+" more")
 	}
 	return strings.Join(shown, ", ")
 }

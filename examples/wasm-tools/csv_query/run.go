@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -43,7 +44,7 @@ func (q *query) run(c *sdk.Call, t *table) (Result, error) {
 			return Result{}, err
 		}
 		if res.Read++; res.Read%every == 0 {
-			c.Progress(0, 0, itoa(res.Read)+" rows read")
+			c.Progress(0, 0, strconv.Itoa(res.Read)+" rows read")
 		}
 		if res.Read%pause == 0 {
 			runtime.Gosched()

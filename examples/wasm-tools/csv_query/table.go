@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wagent-dev/wagent/sdk"
@@ -111,11 +112,11 @@ func names(header []string, numbered bool) []string {
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		if numbered || name == "" {
-			name = "column_" + itoa(i+1)
+			name = "column_" + strconv.Itoa(i+1)
 		}
 		unique := name
 		for n := i + 1; taken[unique]; n++ {
-			unique = name + "_" + itoa(n)
+			unique = name + "_" + strconv.Itoa(n)
 		}
 		taken[unique] = true
 		columns = append(columns, strings.Clone(unique))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,7 +57,7 @@ func (c *counter) take(string) (int, error) {
 	return 0, nil
 }
 
-func (c *counter) value() string { return itoa(int(*c)) }
+func (c *counter) value() string { return strconv.Itoa(int(*c)) }
 
 // adder is a sum, or a mean.
 type adder struct {
@@ -131,7 +132,7 @@ func (d distinct) take(v string) (int, error) {
 	return costEntry + len(v), nil
 }
 
-func (d distinct) value() string { return itoa(len(d)) }
+func (d distinct) value() string { return strconv.Itoa(len(d)) }
 
 // middle is a median.
 type middle struct {

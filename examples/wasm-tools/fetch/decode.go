@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"mime"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -11,8 +10,6 @@ import (
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // decode makes text of a body, by its content type and what it looks like.
 func decode(body []byte, contentType string) (string, error) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,7 +39,7 @@ func (r Result) Text() string {
 	}
 	b.WriteString("\n" + r.Body)
 	if r.Next > 0 {
-		b.WriteString("\n… the page goes on: call again with start " + itoa(r.Next))
+		b.WriteString("\n… the page goes on: call again with start " + strconv.Itoa(r.Next))
 	}
 	return b.String()
 }
