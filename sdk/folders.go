@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Folders returns the folders that the module was granted, as absolute paths.
-// What is in them is reached with package os; whether a folder may be written
-// to shows when it is tried.
+// Folders returns the folders that the module was granted, as absolute paths; nil
+// without a grant. What is in them is reached with package os; whether a folder may
+// be written to shows when it is tried.
 func Folders(c *Call) []string {
 	return hostFolders(c)
 }

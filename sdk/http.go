@@ -15,7 +15,9 @@ import (
 // An answer of any status is no error. Without an answer the error is an
 // *[abi.Error]: [abi.AuthRequired] if no grant covers the request, and then its
 // message says what a person has to add to the manifest, so it should be passed
-// on as it is; [abi.Unavailable] if the other side did not answer in time.
+// on as it is; [abi.Input] if the request is not well formed, or it or the answer
+// is too large; [abi.RateLimited] if the call made too many; [abi.Unavailable] if
+// the other side did not answer in time.
 func Do(c *Call, req *abi.HTTPRequest) (*abi.HTTPResponse, error) {
 	b, err := json.Marshal(req)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// KVGet returns the value under key in the store of this tool. The error is of
-// kind not_found if there is none.
+// KVGet returns a copy of the value under key in the store of this tool. The error
+// is an [abi.Error] of kind not_found if there is none. As with all functions of
+// the store it is of kind auth_required if no store is granted.
 func KVGet(c *Call, key string) ([]byte, error) {
 	b, err := hostKVGet(c, key)
 	if err != nil {
@@ -15,7 +16,8 @@ func KVGet(c *Call, key string) ([]byte, error) {
 	return b, nil
 }
 
-// KVSet puts a value under key. It outlives the call.
+// KVSet puts a value under key, in place of an earlier one. It outlives the call.
+// The value is copied.
 func KVSet(c *Call, key string, value []byte) error {
 	if err := hostKVSet(c, key, value); err != nil {
 		return refused("kv set "+key, err)
@@ -31,7 +33,8 @@ func KVDelete(c *Call, key string) error {
 	return nil
 }
 
-// KVList returns the keys that begin with prefix, sorted.
+// KVList returns the keys that begin with prefix, sorted; all of them if it is
+// empty.
 func KVList(c *Call, prefix string) ([]string, error) {
 	b, err := hostKVList(c, prefix)
 	if err != nil {

@@ -31,15 +31,11 @@ func (s *shape) append(b []byte, t tags) []byte {
 	b = s.appendType(b)
 	b = member(b, start, "description", t.doc)
 	target := s.target()
-	inner := tags{}
 	switch target.kind {
 	case list:
-		inner.enum = t.enum
-		b = key(b, start, "items")
-		b = target.elem.append(b, inner)
+		b = target.elem.append(key(b, start, "items"), tags{enum: t.enum})
 	case dict:
-		b = key(b, start, "additionalProperties")
-		b = target.elem.append(b, inner)
+		b = target.elem.append(key(b, start, "additionalProperties"), tags{})
 	case object:
 		b = target.appendFields(b, start)
 	default:

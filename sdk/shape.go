@@ -13,20 +13,20 @@ import (
 type kind int
 
 const (
-	free    kind = iota // any JSON, into an interface
-	raw                 // any JSON, kept as it is, or read by the type itself
-	boolean             //
-	integer             //
-	number              //
-	text                //
-	parsed              // a string that the type reads itself
-	moment              // time.Time
-	span                // time.Duration, as "1m30s"
-	blob                // []byte, as base64
-	list                //
-	dict                // a map with string keys
-	object              // a struct
-	pointer             // to elem
+	free kind = iota // any JSON, into an interface
+	raw              // any JSON, kept as it is, or read by the type itself
+	boolean
+	integer
+	number
+	text
+	parsed // a string that the type reads itself
+	moment // time.Time
+	span   // time.Duration, as "1m30s"
+	blob   // []byte, as base64
+	list
+	dict    // a map with string keys
+	object  // a struct
+	pointer // to elem
 )
 
 // shape is a Go type seen as JSON. It is worked out once, when a tool is

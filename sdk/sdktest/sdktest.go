@@ -85,7 +85,10 @@ func Do(tool string, args any, opts ...Option) (Result, error) {
 		res Result
 	)
 	c := call{
-		request: abi.Request{V: abi.Version, ID: "call_test", Tool: tool, Arguments: raw, DeadlineMS: (5 * time.Second).Milliseconds(), Run: abi.RunRef{ID: "run_test", Step: 1}},
+		request: abi.Request{
+			V: abi.Version, ID: "call_test", Tool: tool, Arguments: raw,
+			DeadlineMS: (5 * time.Second).Milliseconds(), Run: abi.RunRef{ID: "run_test", Step: 1},
+		},
 		host: native.Host{
 			Log: func(level abi.Level, message string) {
 				mu.Lock()
