@@ -21,6 +21,8 @@ type File struct {
 	once sync.Once
 
 	dir, read, write, append bool
+
+	free bool // does not count against the open files
 }
 
 // Entry is one name in a directory.
@@ -188,7 +190,9 @@ func (f *File) Close() error {
 	f.once.Do(func() {
 		f.all.remove(f)
 		err = guestError(f.f.Close())
-		f.all.quota.closed()
+		if !f.free {
+			f.all.quota.closed()
+		}
 	})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wagent-dev/wagent/host/policy"
@@ -106,6 +107,7 @@ type Folder struct {
 	guest    string
 	writable bool
 	device   device
+	opened   atomic.Bool // the folder itself, for the first time
 }
 
 // GuestPath returns where the guest sees the folder.

@@ -20,7 +20,9 @@ const (
 // OpenFile opens a regular file or a directory, with the flags of [os.OpenFile].
 // A file that it makes counts against the number of files and has no execute
 // bits; a dangling link is not followed to make one. A file with a second name
-// (hard link) cannot be opened for writing. The caller closes the file.
+// (hard link) cannot be opened for writing. The caller closes the file. The first
+// time that the folder itself is opened does not count against the open files:
+// that is how a guest gets the folder, and not something it does.
 func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	n, err := cleanName(name)
 	if err != nil {
@@ -29,17 +31,31 @@ func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	if err := d.checkFlags(flag); err != nil {
 		return nil, err
 	}
-	if err := d.all.quota.opened(); err != nil {
-		return nil, err
+	free := n.path == "." && flag == os.O_RDONLY && d.opened.CompareAndSwap(false, true)
+	if !free {
+		if err := d.all.quota.opened(); err != nil {
+			return nil, err
+		}
 	}
+	f, err := d.openFile(n, flag, perm)
+	switch {
+	case err == nil:
+		f.free = free
+	case free:
+		d.opened.Store(false)
+	default:
+		d.all.quota.closed()
+	}
+	return f, err
+}
+
+func (d *Folder) openFile(n name, flag int, perm fs.FileMode) (*File, error) {
 	h, err := d.open(n, flag, perm)
 	if err != nil {
-		d.all.quota.closed()
 		return nil, guestError(err)
 	}
 	f, err := d.file(h, flag)
 	if err != nil {
-		d.all.quota.closed()
 		return nil, guestError(errors.Join(err, h.Close()))
 	}
 	return f, nil

@@ -184,7 +184,8 @@ func TestOpenFilesAreBoundedAndClosedAtTheEnd(t *testing.T) {
 			}
 			open = append(open, f)
 		}
-		if len(open) != 8 {
+		// The folder itself is what the guest was given, and its first is free.
+		if len(open) != 8+1 {
 			t.Fatalf("%d were opened", len(open))
 		}
 		// A place is given back once, and a failed open takes none.
@@ -212,6 +213,37 @@ func TestOpenFilesAreBoundedAndClosedAtTheEnd(t *testing.T) {
 	}
 	if after := openDescriptors(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// The engine opens a folder when the guest first touches it, and cannot be told
+// no: all that a guest has open must not keep it from its second folder.
+func TestTheFolderItselfIsThereWhenAllIsOpen(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(a, "file"), "hello")
+	all, err := OpenFolders([]policy.Mount{{Host: a, Guest: "/a"}, {Host: b, Guest: "/b"}}, nil, policy.FileLimits{Open: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	first, second := all.Mounts()[0], all.Mounts()[1]
+	for _, name := range []string{".", "file", "file"} {
+		if _, err := first.OpenFile(name, os.O_RDONLY, 0); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	root, err := second.OpenFile(".", os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.OpenFile(".", os.O_RDONLY, 0); !errors.Is(err, ErrTooManyOpen) {
+		t.Errorf("a second time: %v", err)
+	}
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.OpenFile(".", os.O_RDONLY, 0); !errors.Is(err, ErrTooManyOpen) {
+		t.Errorf("closing it gave a place: %v", err)
 	}
 }
 
