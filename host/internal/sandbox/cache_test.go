@@ -2,11 +2,13 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -115,6 +117,35 @@ func TestDamagedEntryIsCompiledAgainWithAWarning(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// Whatever stands where the list of digests was: it is damage, and neither holds
+// the host nor fills its memory.
+func TestAListOfDigestsThatIsNoneIsDamage(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"a FIFO":        func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":      func(path string) error { return os.Mkdir(path, 0o700) },
+		"a huge file":   func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 20<<30)) },
+		"a broken link": func(path string) error { return os.Symlink("nowhere", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			cached(t, dir, "done")
+			seals, err := filepath.Glob(filepath.Join(dir, "*", sealName))
+			if err != nil || len(seals) != 1 {
+				t.Fatal(seals, err)
+			}
+			if err := errors.Join(os.Remove(seals[0]), put(seals[0])); err != nil {
+				t.Fatal(err)
+			}
+			if log := cached(t, dir, "done"); !strings.Contains(log, "damaged") {
+				t.Errorf("no warning: %s", log)
+			}
+			if log := cached(t, dir, "done"); log != "" {
+				t.Errorf("not repaired: %s", log)
+			}
+		})
 	}
 }
 
@@ -228,7 +259,11 @@ func TestCodeThatCannotBeKeptIsCompiledInMemory(t *testing.T) {
 	if err := os.RemoveAll(entry.dir); err != nil {
 		t.Fatal(err)
 	}
-	p, err := compileOrRetry(t.Context(), entry, src.Wasm, src.Wasm)
+	code, refused := rewrite(src)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	p, err := compileOrRetry(t.Context(), entry, src.Wasm, code)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -19,26 +19,26 @@ func digest(wasm []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// inspect says what a compiled module wants and offers.
-func inspect(wasm []byte, code wazero.CompiledModule) Info {
+// inspect says what a module wants and offers.
+func inspect(wasm []byte, m *wasmbin.Module) Info {
 	info := Info{Digest: digest(wasm), Bytes: int64(len(wasm))}
-	for _, f := range code.ImportedFunctions() {
-		module, name, _ := f.Import()
-		info.Imports = append(info.Imports, Import{module, name, signature(f.ParamTypes(), f.ResultTypes())})
-	}
-	for _, m := range code.ImportedMemories() {
-		module, name, _ := m.Import()
-		info.Imports = append(info.Imports, Import{module, name, "memory"})
-	}
-	for name, f := range code.ExportedFunctions() {
-		info.Exports = append(info.Exports, Export{name, "func", signature(f.ParamTypes(), f.ResultTypes())})
-	}
-	for name, m := range code.ExportedMemories() {
-		info.Exports = append(info.Exports, Export{name, "memory", ""})
-		info.Memory.Min = int64(m.Min()) * pageSize
-		if most, ok := m.Max(); ok {
-			info.Memory.Max = int64(most) * pageSize
+	for _, im := range m.Imports {
+		what := im.Kind.String()
+		if im.Kind == wasmbin.ExternFunc {
+			what = signature(m.Types[im.Type])
 		}
+		info.Imports = append(info.Imports, Import{im.Module, im.Name, what})
+	}
+	for _, e := range m.Exports {
+		x := Export{Name: e.Name, Kind: e.Kind.String()}
+		if e.Kind == wasmbin.ExternFunc {
+			x.Signature = signature(m.FuncType(e.Index))
+		}
+		info.Exports = append(info.Exports, x)
+	}
+	if m.Memory != nil {
+		info.Memory.Min = int64(m.Memory.Min) * pageSize
+		info.Memory.Max = int64(m.Memory.Max) * pageSize
 	}
 	slices.SortFunc(info.Imports, func(a, b Import) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Name, b.Name))
@@ -48,23 +48,35 @@ func inspect(wasm []byte, code wazero.CompiledModule) Info {
 }
 
 // signature writes a function's type as "(i32, i32) -> i64".
-func signature(params, results []api.ValueType) string {
-	list := func(ts []api.ValueType) string {
+func signature(t wasmbin.FuncType) string {
+	list := func(ts []wasmbin.ValueType) string {
 		names := make([]string, len(ts))
 		for i, t := range ts {
-			names[i] = api.ValueTypeName(t)
+			names[i] = t.String()
 		}
 		return strings.Join(names, ", ")
 	}
-	s := "(" + list(params) + ")"
-	switch len(results) {
+	s := "(" + list(t.Params) + ")"
+	switch len(t.Results) {
 	case 0:
 		return s
 	case 1:
-		return s + " -> " + list(results)
+		return s + " -> " + list(t.Results)
 	default:
-		return s + " -> (" + list(results) + ")"
+		return s + " -> (" + list(t.Results) + ")"
 	}
+}
+
+// engineSignature is signature of types as the engine has them.
+func engineSignature(params, results []api.ValueType) string {
+	convert := func(ts []api.ValueType) []wasmbin.ValueType {
+		out := make([]wasmbin.ValueType, len(ts))
+		for i, t := range ts {
+			out[i] = wasmbin.ValueType(t)
+		}
+		return out
+	}
+	return signature(wasmbin.FuncType{Params: convert(params), Results: convert(results)})
 }
 
 func (i *Info) export(name string) (Export, bool) {
@@ -124,7 +136,7 @@ func checkExports(src Source, info *Info) *LoadError {
 }
 
 func checkWagentExports(info *Info) *LoadError {
-	if !info.exports(abi.ExportVersion) && info.exports(abi.ExportStart) {
+	if info.exports(abi.ExportStart) {
 		return refuse(LoadExport, "the module is a command (it exports _start) where a reactor was meant", "build it as one: "+buildReactor)
 	}
 	if info.exports(abi.ExportHook) && !info.exports(abi.ExportCall) {

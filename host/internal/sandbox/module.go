@@ -119,7 +119,7 @@ func (m *Module) Call(ctx context.Context, c Call) Outcome {
 			out.Result = *ans.result
 			return out, nil
 		}
-		out.Result, err = parseResponse(ans.raw)
+		out.Result, err = passedOn(ans.raw, g.limits.Output)
 		return out, err
 	})
 }

@@ -16,6 +16,16 @@ import (
 // maxContents is the most parts of one answer.
 const maxContents = 1000
 
+// passedOn reads an answer that was within the limit, and is again when bytes
+// that are no text have become longer ones.
+func passedOn(raw []byte, limit int64) (abi.Result, error) {
+	r, err := parseResponse(raw)
+	if err == nil && textSize(&r) > limit {
+		err = tooMuchOutput(limit)
+	}
+	return r, err
+}
+
 // parseResponse reads an answer. Text that is no response object is taken as
 // one text part.
 func parseResponse(raw []byte) (abi.Result, error) {
@@ -110,6 +120,18 @@ func checkResult(r *abi.Result) error {
 		}
 	}
 	return nil
+}
+
+// textSize is how many bytes of text a result has.
+func textSize(r *abi.Result) int64 {
+	n := len(r.StructuredContent)
+	for _, c := range r.Content {
+		n += len(c.Text) + len(c.Data)
+		if c.Resource != nil {
+			n += len(c.Resource.Text) + len(c.Resource.Blob)
+		}
+	}
+	return int64(n)
 }
 
 func checkContent(c *abi.Content) error {

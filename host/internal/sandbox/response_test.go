@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -113,4 +114,26 @@ func FuzzDescriptionNeverPanics(f *testing.F) {
 			t.Error("no tools and no error")
 		}
 	})
+}
+
+// Bytes that are no text become longer ones: the limit holds for what is passed on.
+func TestWhatIsPassedOnIsWithinTheLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		kind Fault
+	}{
+		"text":          {strings.Repeat("a", 2000), ""},
+		"what is none":  {strings.Repeat("\xff\x00", 1000), FaultOutput},
+		"in a response": {`{"content":[{"type":"text","text":"` + strings.Repeat("a\xff", 1000) + `"}]}`, FaultOutput},
+	} {
+		res, err := passedOn([]byte(c.text), 3000)
+		var got *FaultError
+		errors.As(err, &got)
+		switch {
+		case c.kind == "" && (err != nil || textSize(&res) != 2000):
+			t.Errorf("%s: %v", name, err)
+		case c.kind != "" && (got == nil || got.Fault != c.kind):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,9 @@ import (
 // that of the list itself. It is written last, so files that it does not list
 // come from a run that broke off.
 const sealName = "sealed"
+
+// maxSeal bounds the list: an entry has a few files.
+const maxSeal = 1 << 20
 
 // abandoned is the age at which a temporary file belongs to no running process.
 const abandoned = time.Hour
@@ -89,7 +93,7 @@ func (e *cacheEntry) seal() error {
 
 // readSeal returns name and digest of every sealed file.
 func (e *cacheEntry) readSeal() (map[string]string, error) {
-	data, err := os.ReadFile(filepath.Join(e.dir, sealName))
+	data, err := readSmall(filepath.Join(e.dir, sealName), maxSeal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -148,11 +152,39 @@ func (e *cacheEntry) files() ([]cacheFile, error) {
 }
 
 func fileDigest(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
-	return textDigest(string(data)), nil
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
+}
+
+// readSmall reads a file of at most limit bytes.
+func readSmall(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", filepath.Base(path), limit)
+	}
+	return data, errors.Join(err, f.Close())
+}
+
+// openRegular opens a file to read, and nothing that is none: a FIFO would hold
+// the host until somebody writes.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", filepath.Base(path))
+	}
+	return os.Open(path)
 }
 
 func textDigest(s string) string {
