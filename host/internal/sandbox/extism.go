@@ -63,7 +63,7 @@ func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) 
 		Config:  extismConfig(src.Config),
 		Timeout: uint64(max(limits.Timeout.Milliseconds(), 1)),
 	}
-	config := extism.PluginConfig{RuntimeConfig: runtimeConfig(p.entry.cache), EnableWasi: true}
+	config := extism.PluginConfig{RuntimeConfig: runtimeConfig(p.entry.cache).WithCloseOnContextDone(true), EnableWasi: true}
 	code, err := extism.NewCompiledPlugin(ctx, manifest, config, extismHostFunctions())
 	if err != nil {
 		return nil, refuse(LoadMalformed, "Extism cannot load the module: "+oneLine(err.Error(), maxMessage), "")

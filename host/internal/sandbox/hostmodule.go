@@ -57,7 +57,7 @@ func hostFuncs() []hostFunc {
 func wagentSignatures() signatures {
 	s := make(signatures)
 	for _, f := range hostFuncs() {
-		s[f.name] = signature(f.params, f.results)
+		s[f.name] = engineSignature(f.params, f.results)
 	}
 	return s
 }

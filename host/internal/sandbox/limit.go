@@ -5,16 +5,37 @@ import (
 	"errors"
 	"time"
 
-	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 )
 
-// How a guest is stopped is decided in this file and nowhere else: it rests on
-// the engine's own check of the context at loop headers. What it cannot stop is
-// code that runs long without a loop, and one large bulk operation.
+// How a guest is stopped is decided in this file and nowhere else. The code of
+// every guest was rewritten so that it comes out of the engine's code after each
+// slice of work, wherever it is, and traps if its stop is set. What a host
+// function does is not the guest's work: it ends with the context.
 
-// interruptible makes guests of a runtime stop when their context is done.
-func interruptible(c wazero.RuntimeConfig) wazero.RuntimeConfig {
-	return c.WithCloseOnContextDone(true)
+// brake sets the stop of a guest when its context is done. The guest must not be
+// used after release, which waits for a stop that is being set.
+type brake struct {
+	cancel func() bool
+	done   chan struct{}
+}
+
+func newBrake(ctx context.Context, mod api.Module) *brake {
+	b := &brake{done: make(chan struct{})}
+	stop := mod.ExportedGlobal(wasmbin.StopExport).(api.MutableGlobal)
+	b.cancel = context.AfterFunc(ctx, func() {
+		stop.Set(1)
+		close(b.done)
+	})
+	return b
+}
+
+func (b *brake) release() {
+	if !b.cancel() {
+		<-b.done
+	}
 }
 
 // stopwatch bounds one call and remembers why it was stopped.

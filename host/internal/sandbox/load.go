@@ -46,18 +46,14 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := e.cache.outside(src.Policy.Grants); err != nil {
 		return nil, err
 	}
-	bones, refused := readSkeleton(src.Wasm)
-	if refused == nil {
-		refused = checkSizes(bones, src.Policy.Limits.Memory)
-	}
+	code, refused := rewrite(src)
 	if refused != nil {
 		return nil, refused
 	}
-	p, err := e.compile(ctx, src, bones.code)
+	p, err := e.compile(ctx, src, code)
 	if err != nil {
 		return nil, err
 	}
-	p.info.Memory.Min = int64(bones.memoryMin) * pageSize
 	m := &Module{src: src, engine: e}
 	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
@@ -99,15 +95,14 @@ type part struct {
 	info Info
 }
 
-// compile compiles code, which is what the engine is given of the module.
-func (e *Engine) compile(ctx context.Context, src Source, code []byte) (*part, error) {
+func (e *Engine) compile(ctx context.Context, src Source, code *guestCode) (*part, error) {
 	return compileOrRetry(ctx, e.cache.open(digest(src.Wasm), src.Name), src.Wasm, code)
 }
 
 // compileOrRetry compiles with the code cache, and without it when that goes
 // wrong: a full disk or an entry that does not load must not keep a module from
 // running.
-func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm, code []byte) (*part, error) {
+func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode) (*part, error) {
 	p, err := compileIn(ctx, entry, wasm, code)
 	if err == nil || !entry.onDisk() {
 		return p, err
@@ -121,10 +116,10 @@ func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm, code []byte) (
 	return p, nil
 }
 
-// compileIn compiles code, which is what the engine is given of wasm, in a new
-// runtime. It owns the entry from then on.
-func compileIn(ctx context.Context, entry *cacheEntry, wasm, code []byte) (p *part, err error) {
-	p = &part{compiled: compiled{entry: entry}, wasm: code}
+// compileIn compiles code, which was made of wasm, in a new runtime. It owns the
+// entry from then on.
+func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode) (p *part, err error) {
+	p = &part{compiled: compiled{entry: entry}, wasm: code.out.Wasm}
 	defer func() {
 		if v := recover(); v != nil {
 			err = refuse(LoadMalformed, "the engine could not compile the module", "")
@@ -142,17 +137,17 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm, code []byte) (p *pa
 	if err = linkWagent(ctx, p.runtime); err != nil {
 		return p, err
 	}
-	if p.code, err = p.runtime.CompileModule(ctx, code); err != nil {
+	if p.code, err = p.runtime.CompileModule(ctx, code.out.Wasm); err != nil {
 		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
 	}
-	p.info = inspect(wasm, p.code)
+	p.info = inspect(wasm, code.module)
 	return p, nil
 }
 
 // runtimeConfig is how every module runs. How much memory it gets is decided
 // by its arena, which sees what is refused; see there.
 func runtimeConfig(cache wazero.CompilationCache) wazero.RuntimeConfig {
-	return interruptible(wazero.NewRuntimeConfig()).
+	return wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithDebugInfoEnabled(false).
 		WithCustomSections(false).

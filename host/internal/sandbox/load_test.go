@@ -43,7 +43,7 @@ func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
 		{name: "needhttp", kind: LoadGrant, says: "allow: {http: [{host: HOST, methods: [GET]}]}"},
 		{name: "needkv", kind: LoadGrant, says: "not supported yet"},
 		{name: "bigmin", kind: LoadMemory, says: "4096MiB"},
-		{name: "bigtable", kind: LoadMemory, says: "67108864 entries"},
+		{name: "bigtable", kind: LoadTooLarge, says: "67108864 entries"},
 		{name: "done", change: func(s *Source) { s.Policy.Limits.Memory = 0 }, kind: LoadMemory},
 		{name: "done", change: func(s *Source) { s.ABI = "wit" }, kind: LoadUnsupported},
 		{name: "cat", change: func(s *Source) { s.ABI = Wagent }, kind: LoadExport, says: "a command (it exports _start)"},

@@ -10,8 +10,8 @@ const (
 	LoadNotWasm     LoadKind = "not_wasm"    // not WebAssembly at all
 	LoadComponent   LoadKind = "component"   // a component; only core modules run
 	LoadMalformed   LoadKind = "malformed"   // not a valid core module
-	LoadTooLarge    LoadKind = "too_large"   // the file
-	LoadMemory      LoadKind = "memory"      // it starts with more memory or tables than it may have
+	LoadTooLarge    LoadKind = "too_large"   // the file, or something in it
+	LoadMemory      LoadKind = "memory"      // it starts with more memory than it may have
 	LoadImport      LoadKind = "import"      // it imports what no host function answers
 	LoadGrant       LoadKind = "grant"       // it imports what it was not granted
 	LoadExport      LoadKind = "export"      // an export is missing or has another type

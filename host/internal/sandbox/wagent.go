@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -56,15 +57,15 @@ func (r *reactor) call(g *guest, req *request) (*answer, error) {
 type instance struct {
 	guest *guest
 	mod   api.Module
+	brake *brake
 }
 
 // start makes a fresh instance and initialises it.
 func (r *reactor) start(g *guest) (*instance, error) {
-	mod, err := r.code.instantiate(g, g.config(noInput(), g.log()))
+	in, err := r.code.instantiate(g, g.config(noInput(), g.log()))
 	if err != nil {
 		return nil, err
 	}
-	in := &instance{g, mod}
 	if err := in.initialize(); err != nil {
 		in.close()
 		return nil, err
@@ -87,6 +88,7 @@ func (in *instance) initialize() error {
 
 // close ends the instance. The engine may have closed it already.
 func (in *instance) close() {
+	in.brake.release()
 	// Closing an instance only gives back what this process holds; the error
 	// would be that of a descriptor, and those are closed by their owner.
 	_ = in.mod.Close(context.WithoutCancel(in.guest.ctx))
@@ -155,8 +157,21 @@ type compiled struct {
 	entry   *cacheEntry
 }
 
-func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig) (api.Module, error) {
-	return c.runtime.InstantiateModule(g.ctx, c.code, cfg)
+// instantiate makes an instance that its context can stop, and runs its start
+// function, which the engine knows as any other.
+func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig) (*instance, error) {
+	mod, err := c.runtime.InstantiateModule(g.ctx, c.code, cfg)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{g, mod, newBrake(g.ctx, mod)}
+	if start := mod.ExportedFunction(wasmbin.StartExport); start != nil {
+		if _, err := start.Call(g.ctx); err != nil {
+			in.close()
+			return nil, fmt.Errorf("starting: %w", err)
+		}
+	}
+	return in, nil
 }
 
 func (c *compiled) close(ctx context.Context) error {

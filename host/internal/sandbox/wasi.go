@@ -53,13 +53,12 @@ func (c *command) call(g *guest, req *request) (*answer, error) {
 // exec runs the program to its end and returns its output and exit code.
 func (c *command) exec(g *guest, stdin io.Reader, arg string) ([]byte, uint32, error) {
 	out := &output{guest: g}
-	mod, err := c.code.instantiate(g, g.config(stdin, out, c.name, arg))
+	in, err := c.code.instantiate(g, g.config(stdin, out, c.name, arg))
 	if err != nil {
 		return nil, 0, err
 	}
-	in := &instance{g, mod}
 	defer in.close()
-	_, err = mod.ExportedFunction(abi.ExportStart).Call(g.ctx)
+	_, err = in.mod.ExportedFunction(abi.ExportStart).Call(g.ctx)
 	var exit *sys.ExitError
 	switch {
 	case g.ctx.Err() != nil:

@@ -31,7 +31,7 @@ func linkWASI(ctx context.Context, r wazero.Runtime) (signatures, error) {
 	}
 	s := make(signatures)
 	for name, f := range code.ExportedFunctions() {
-		s[name] = signature(f.ParamTypes(), f.ResultTypes())
+		s[name] = engineSignature(f.ParamTypes(), f.ResultTypes())
 	}
 	_, err = r.InstantiateModule(ctx, code, wazero.NewModuleConfig())
 	return s, err

@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+)
+
+// guestCode is a module that was read, checked and made interruptible. The
+// engine sees nothing of a module but what is written here.
+type guestCode struct {
+	module *wasmbin.Module
+	out    *wasmbin.Output
+}
+
+// rewrite checks the whole module and writes it anew.
+func rewrite(src Source) (*guestCode, *LoadError) {
+	m, err := wasmbin.Decode(src.Wasm, wasmbin.DefaultLimits())
+	if err != nil {
+		return nil, refuseCode(err)
+	}
+	if refused := checkSizes(m, src.Policy.Limits.Memory); refused != nil {
+		return nil, refused
+	}
+	out, err := m.Rewrite(wasmbin.Options{})
+	if err != nil {
+		return nil, refuseCode(err)
+	}
+	return &guestCode{m, out}, nil
+}
+
+// refuseCode puts what is wrong with a module into the words of this package.
+func refuseCode(err error) *LoadError {
+	var at *wasmbin.Error
+	if !errors.As(err, &at) {
+		return refuse(LoadMalformed, "the module could not be read", "")
+	}
+	what := oneLine(err.Error(), maxMessage)
+	switch at.Kind {
+	case wasmbin.Unsupported:
+		return refuse(LoadUnsupported, "the module needs what this host does not run: "+what,
+			"build it for WebAssembly 2.0 without that feature")
+	case wasmbin.TooLarge:
+		return refuse(LoadTooLarge, "the module is refused for its size: "+what, "")
+	case wasmbin.Reserved:
+		return refuse(LoadExport, what, "names that begin with __wagent_ belong to the host")
+	default:
+		return refuse(LoadMalformed, "this is not a valid core module: "+what, "")
+	}
+}
+
+// checkSizes compares what a module starts with with what it may have.
+func checkSizes(m *wasmbin.Module, memory int64) *LoadError {
+	if m.Memory == nil {
+		return nil
+	}
+	if got := int64(m.Memory.Min) * pageSize; got > memory {
+		return refuse(LoadMemory, fmt.Sprintf("the module starts with %d bytes of memory, its limit is %d", got, memory),
+			fmt.Sprintf("set limits: {memory: %dMiB} or more", (got+1<<20-1)>>20))
+	}
+	return nil
+}

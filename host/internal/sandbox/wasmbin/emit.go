@@ -1,0 +1,259 @@
+package wasmbin
+
+// emitter writes a function anew, with points put in where the guest is charged
+// for work and looks whether it has to stop.
+//
+// Work is charged before it is done. Without exact fuel, a function and each of
+// its loops is a region: all of its instructions that are in no inner loop.
+// They run at most once each time that its head is passed, so the head charges
+// their sum, or at most [Options.Gap], and on any way through the region that
+// is longer than that there are more points. So what is charged is never less
+// than what is done, and no way without a point is longer than a gap.
+//
+// With exact fuel every stretch of code that runs as a whole is charged what it
+// costs where it begins, and the points only look.
+type emitter struct {
+	opt     *Options
+	m       *Module
+	base    uint32 // index of the first helper function
+	global  uint32 // index of the first added global
+	out     []byte
+	points  []point
+	costs   []int // of stretches and regions
+	cur     int   // the stretch that the next instruction belongs to, with exact fuel; -1: it is never reached
+	regions []region
+	runs    []localRun
+	wasDead bool
+	split   bool // the instruction just read ends a stretch
+}
+
+// region is the body of a function or loop.
+type region struct {
+	cost int // index of its cost
+	gap  int // work on the longest way since the last point of the region
+}
+
+// point is a place in the new code.
+type point struct {
+	pos  int
+	cost int // index of what it charges; -1: see emitter.charge
+	kind pointKind
+}
+
+type pointKind byte
+
+const (
+	headPoint  pointKind = iota // of a function or loop: charges and looks
+	gapPoint                    // on a long way: looks
+	blockPoint                  // of a stretch: charges
+	fixedPoint                  // in front of one long instruction: charges it and looks
+)
+
+// begin starts a function.
+func (e *emitter) begin(runs []localRun, locals int) {
+	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
+	e.runs = runs
+	e.head()
+	e.costs[0] += locals / 4
+}
+
+// head opens a region.
+func (e *emitter) head() {
+	e.regions = append(e.regions, region{cost: e.stretch(headPoint)})
+}
+
+// stretch begins to count into a new cost, which a point here charges.
+func (e *emitter) stretch(k pointKind) int {
+	e.cur = len(e.costs)
+	e.costs = append(e.costs, 0)
+	e.points = append(e.points, point{pos: len(e.out), cost: e.cur, kind: k})
+	return e.cur
+}
+
+func (e *emitter) here() *region { return &e.regions[len(e.regions)-1] }
+
+// before charges the instruction that was decoded and is not checked yet.
+func (e *emitter) before(c *checker) {
+	in := &c.in
+	f := c.top()
+	e.wasDead, e.split = f.dead, false
+	if in.op == opElse && !f.dead {
+		f.gap = max(f.gap, e.here().gap)
+	}
+	if f.dead {
+		return
+	}
+	w := int(ops[in.op].weight)
+	if in.op == opCall && int(in.x) < e.m.importedFuncs {
+		w = weightHost
+	}
+	r := e.here()
+	if r.gap > 0 && r.gap+w > e.opt.Gap {
+		e.points = append(e.points, point{pos: len(e.out), cost: -1, kind: gapPoint})
+		r.gap = 0
+	}
+	r.gap += w
+	if !e.opt.Fuel {
+		e.costs[r.cost] += w
+	} else if e.cur >= 0 {
+		e.costs[e.cur] += w
+	}
+	if n := e.fixed(in); n > 0 {
+		e.costs = append(e.costs, n)
+		e.points = append(e.points, point{pos: len(e.out), cost: len(e.costs) - 1, kind: fixedPoint})
+	}
+}
+
+// fixed is the cost of an instruction whose work one cannot see, or 0. Tables
+// are small, and data segments are known.
+func (e *emitter) fixed(in *instr) int {
+	switch in.op {
+	case opTableCopy, opTableFill, opTableInit, opTableGrow:
+		return int(min(e.m.lim.TableEntries, maxFixed))
+	case opMemoryGrow:
+		return weightGrow
+	case opMemoryInit:
+		if int64(in.x) < int64(len(e.m.Data)) {
+			return min(len(e.m.Data[in.x].Bytes)/8+1, maxFixed)
+		}
+	}
+	return 0
+}
+
+// maxFixed keeps what one instruction is charged far from what a slice can hold.
+const maxFixed = 1 << 20
+
+// closed follows the end of a block, which f was.
+func (e *emitter) closed(c *checker, f *frame) {
+	if len(c.ctrl) == 0 {
+		return
+	}
+	if f.op == opLoop {
+		e.regions = e.regions[:len(e.regions)-1]
+		e.split = true
+		return
+	}
+	way := f.gap
+	if !f.dead {
+		way = max(way, e.here().gap)
+	}
+	if f.op == opIf {
+		way = max(way, f.atIf)
+	}
+	if way >= 0 {
+		e.here().gap = way
+	}
+	e.split = f.op != opBlock || f.targeted || f.dead
+}
+
+// after writes the instruction, which was checked, and what follows from it.
+func (e *emitter) after(c *checker) {
+	in := &c.in
+	switch in.op {
+	case opMemoryFill:
+		e.call(helperFill)
+	case opMemoryCopy:
+		e.call(helperCopy)
+	default:
+		e.out = appendInstr(e.out, in)
+	}
+	switch in.op {
+	case opBlock:
+		c.top().region = len(e.regions) - 1
+	case opLoop:
+		e.head()
+		c.top().region = len(e.regions) - 1
+	case opIf:
+		f := c.top()
+		f.region = len(e.regions) - 1
+		f.atIf = e.here().gap
+		e.split = true
+	case opElse:
+		e.here().gap = c.top().atIf
+		e.split = true
+	case opBr:
+		e.leads(c, in.x)
+		e.cur = -1
+	case opBrIf:
+		e.leads(c, in.x)
+		e.split = true
+	case opBrTable:
+		for _, l := range in.labels {
+			e.leads(c, l)
+		}
+		e.cur = -1
+	case opReturn, opUnreachable:
+		e.cur = -1
+	}
+	if e.split && e.opt.Fuel && len(c.ctrl) > 0 {
+		e.stretch(blockPoint)
+	}
+}
+
+// leads notes how long the way to a label is. A way out of loops has been
+// charged by their heads; what counts is the work of the label's own region.
+func (e *emitter) leads(c *checker, depth uint32) {
+	f := &c.ctrl[len(c.ctrl)-1-int(depth)]
+	if !e.wasDead && f.op != opLoop {
+		f.gap = max(f.gap, e.regions[f.region].gap)
+	}
+}
+
+func (e *emitter) call(h uint32) {
+	e.out = appendU32(append(e.out, byte(opCall)), e.base+h)
+}
+
+// finish appends the body of the function, without its length.
+func (e *emitter) finish(b []byte) []byte {
+	b = appendU32(b, uint32(len(e.runs)))
+	for _, r := range e.runs {
+		b = append(appendU32(b, r.n), byte(r.t))
+	}
+	from := 0
+	for _, p := range e.points {
+		b = append(b, e.out[from:p.pos]...)
+		from = p.pos
+		b = e.point(b, p)
+	}
+	return append(b, e.out[from:]...)
+}
+
+// point writes what happens at p.
+func (e *emitter) point(b []byte, p point) []byte {
+	cost := 0
+	if p.cost >= 0 {
+		cost = e.costs[p.cost]
+	}
+	if !e.opt.Fuel {
+		switch p.kind {
+		case headPoint:
+			cost = max(1, min(cost, e.opt.Gap))
+		case gapPoint:
+			cost = e.opt.Gap
+		}
+	}
+	if cost > 0 {
+		b = e.charge(b, cost)
+	}
+	if p.kind != blockPoint {
+		b = e.look(b)
+	}
+	return b
+}
+
+// charge takes cost from what is left of the slice.
+func (e *emitter) charge(b []byte, cost int) []byte {
+	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+	b = append(appendSigned(append(b, byte(opI32Const)), int64(cost)), byte(opI32Sub))
+	return appendU32(append(b, byte(opGlobalSet)), e.global+globalLeft)
+}
+
+// look pauses when nothing is left of the slice.
+func (e *emitter) look(b []byte) []byte {
+	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+	b = append(b, byte(opI32Const), 0, byte(opI32LtS), byte(opIf), emptyBlock)
+	b = appendU32(append(b, byte(opCall)), e.base+helperPause)
+	return append(b, byte(opEnd))
+}
+
+const emptyBlock = 0x40

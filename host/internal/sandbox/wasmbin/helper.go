@@ -1,0 +1,204 @@
+package wasmbin
+
+// Functions that are added behind those of the module, in order.
+const (
+	helperPause = iota
+	helperFill
+	helperCopy
+)
+
+// helper is one of them.
+type helper struct {
+	typ  uint32 // index into helperFuncTypes
+	body []byte // locals and instructions
+}
+
+var helperFuncTypes = []FuncType{
+	{},
+	{Params: []ValueType{I32, I32, I32}},
+}
+
+// asm writes instructions.
+type asm struct{ b []byte }
+
+func (a *asm) op(ops ...opcode) {
+	for _, o := range ops {
+		a.b = appendOp(a.b, o)
+	}
+}
+
+func (a *asm) index(o opcode, i uint32) { a.b = appendU32(appendOp(a.b, o), i) }
+func (a *asm) i32(v int)                { a.b = appendSigned(append(a.b, byte(opI32Const)), int64(v)) }
+func (a *asm) i64(v int64)              { a.b = appendSigned(append(a.b, byte(opI64Const)), v) }
+func (a *asm) block(o opcode)           { a.b = append(appendOp(a.b, o), emptyBlock) }
+
+func (w *writer) helpers() []helper {
+	hs := []helper{{0, w.pause()}}
+	if w.m.Memory != nil {
+		hs = append(hs, helper{1, w.bulk(opMemoryFill)}, helper{1, w.bulk(opMemoryCopy)})
+	}
+	return hs
+}
+
+func (w *writer) global(k uint32) uint32 { return uint32(len(w.m.globals)) + k }
+
+// yield leaves compiled code for the engine's own, where the scheduler and the
+// garbage collector get their turn, and traps if the guest has to stop. Growing
+// by nothing is a way out that needs no import.
+func (w *writer) yield(a *asm) {
+	a.i32(0)
+	a.b = append(a.b, byte(opMemoryGrow), 0)
+	a.op(opDrop)
+	a.index(opGlobalGet, w.global(globalStop))
+	a.block(opIf)
+	a.op(opUnreachable, opEnd)
+}
+
+// pause gives the guest a new slice, with exact fuel as long as there is some.
+func (w *writer) pause() []byte {
+	left, fuel := w.global(globalLeft), w.global(globalFuel)
+	if !w.o.Fuel {
+		a := &asm{b: []byte{0}}
+		a.i32(w.o.Slice)
+		a.index(opGlobalSet, left)
+		w.yield(a)
+		a.op(opEnd)
+		return a.b
+	}
+	a := &asm{b: []byte{1, 1, byte(I64)}}
+	const slice = 0 // the local
+	w.yield(a)
+	a.block(opLoop)
+	a.index(opGlobalGet, fuel)
+	a.op(0x50) // i64.eqz
+	a.block(opIf)
+	a.op(opUnreachable, opEnd)
+	// slice = min(fuel, Slice)
+	a.index(opGlobalGet, fuel)
+	a.i64(int64(w.o.Slice))
+	a.index(opGlobalGet, fuel)
+	a.i64(int64(w.o.Slice))
+	a.op(0x54, opSelect) // i64.lt_u
+	a.index(opLocalSet, slice)
+	a.index(opGlobalGet, fuel)
+	a.index(opLocalGet, slice)
+	a.op(opI64Sub)
+	a.index(opGlobalSet, fuel)
+	a.index(opGlobalGet, left)
+	a.index(opLocalGet, slice)
+	a.op(opI32WrapI64, opI32Add)
+	a.index(opGlobalSet, left)
+	a.index(opGlobalGet, left)
+	a.i32(0)
+	a.op(opI32LtS)
+	a.index(opBrIf, 0)
+	a.op(opEnd, opEnd)
+	return a.b
+}
+
+// bulk makes fill(d, v, n) or copy(d, s, n): they charge one unit for 8 bytes,
+// and do what is larger than a piece in pieces, with a way out before each. An
+// operation that does not fit traps before it writes anything, so the whole
+// range is looked at first.
+func (w *writer) bulk(op opcode) []byte {
+	const d, s, n = 0, 1, 2
+	a := &asm{b: []byte{0}}
+	left := w.global(globalLeft)
+	do := func() {
+		a.b = append(appendOp(a.b, op), 0)
+		if op == opMemoryCopy {
+			a.b = append(a.b, 0)
+		}
+	}
+	all := func() {
+		a.index(opLocalGet, d)
+		a.index(opLocalGet, s)
+		a.index(opLocalGet, n)
+		do()
+	}
+	a.index(opGlobalGet, left)
+	a.index(opLocalGet, n)
+	a.i32(3)
+	a.op(opI32ShrU, opI32Sub)
+	a.index(opGlobalSet, left)
+
+	a.index(opLocalGet, n)
+	a.i32(w.o.Piece)
+	a.op(opI32LeU)
+	a.block(opIf)
+	all()
+	a.op(opReturn, opEnd)
+
+	outside := func(from uint32) {
+		a.index(opLocalGet, from)
+		a.op(opI64ExtendU32)
+		a.index(opLocalGet, n)
+		a.op(opI64ExtendU32, opI64Add)
+		a.b = append(a.b, byte(opMemorySize), 0)
+		a.op(opI64ExtendU32)
+		a.i64(16)
+		a.op(opI64Shl, opI64GtU)
+		a.block(opIf)
+		all() // traps
+		a.op(opReturn, opEnd)
+	}
+	outside(d)
+	if op == opMemoryCopy {
+		outside(s)
+	}
+	move := func(local uint32, by opcode) {
+		a.index(opLocalGet, local)
+		a.i32(w.o.Piece)
+		a.op(by)
+		a.index(opLocalSet, local)
+	}
+	// pieces repeats step as long as more than a piece is left.
+	pieces := func(step func()) {
+		a.block(opLoop)
+		w.yield(a)
+		a.index(opLocalGet, n)
+		a.i32(w.o.Piece)
+		a.op(opI32GtU)
+		a.block(opIf)
+		step()
+		a.index(opBr, 1)
+		a.op(opEnd, opEnd)
+	}
+	forwards := func() {
+		pieces(func() {
+			a.index(opLocalGet, d)
+			a.index(opLocalGet, s)
+			a.i32(w.o.Piece)
+			do()
+			move(d, opI32Add)
+			if op == opMemoryCopy {
+				move(s, opI32Add)
+			}
+			move(n, opI32Sub)
+		})
+	}
+	if op == opMemoryFill {
+		forwards()
+	} else {
+		a.index(opLocalGet, d)
+		a.index(opLocalGet, s)
+		a.op(opI32LeU)
+		a.block(opIf)
+		forwards()
+		a.op(opElse)
+		pieces(func() { // from the end, since the ranges may overlap
+			move(n, opI32Sub)
+			for _, from := range []uint32{d, s} {
+				a.index(opLocalGet, from)
+				a.index(opLocalGet, n)
+				a.op(opI32Add)
+			}
+			a.i32(w.o.Piece)
+			do()
+		})
+		a.op(opEnd)
+	}
+	all()
+	a.op(opEnd)
+	return a.b
+}
