@@ -42,6 +42,7 @@ type Host struct {
 	now      func() time.Time
 	log      *slog.Logger
 	models   models
+	loading  func(module string, n, of int)
 
 	engine *sandbox.Engine
 	box    toolbox
@@ -107,7 +108,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger,
+		manifest: m, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
 	}
@@ -225,6 +226,13 @@ func (h *Host) Tools() []ToolInfo {
 // error is for calls that could not be made at all; a tool that failed, or
 // arguments that do not fit its schema, are an Outcome.
 func (h *Host) Call(ctx context.Context, tool string, args json.RawMessage) (Outcome, error) {
+	return h.Watch(ctx, tool, args, nil)
+}
+
+// Watch is Call, and tells watch what the tool says while it runs: bodies are
+// [run.Logged] and [run.Progressed], one at a time. watch must not block; nil: it
+// is not told.
+func (h *Host) Watch(ctx context.Context, tool string, args json.RawMessage, watch func(run.Body)) (Outcome, error) {
 	ctx, leave, err := h.enter(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -242,5 +250,5 @@ func (h *Host) Call(ctx context.Context, tool string, args json.RawMessage) (Out
 			IsError: true, Content: []abi.Content{{Type: "text", Text: "The arguments do not fit the tool's schema: " + err.Error()}},
 		}}, nil
 	}
-	return b.call(ctx, args), nil
+	return b.call(ctx, args, watch), nil
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -26,7 +27,7 @@ func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
 		Log: func(level abi.Level, message string) { logs = append(logs, ModuleLog{levelName(level), message}) },
 	})
 	if err != nil {
-		return ModuleInfo{}, err
+		return ModuleInfo{}, unnamed(err)
 	}
 	defer func() { err = errors.Join(err, mod.Close(end)) }()
 	info := moduleInfo(mod.Info())
@@ -48,7 +49,10 @@ func moduleInfo(i sandbox.Info) ModuleInfo {
 		Imports: []ModuleImport{}, Exports: []ModuleExport{},
 	}
 	for _, im := range i.Imports {
-		m.Imports = append(m.Imports, ModuleImport(im))
+		// A compiler may name one function several times.
+		if one := ModuleImport(im); !slices.Contains(m.Imports, one) {
+			m.Imports = append(m.Imports, one)
+		}
 	}
 	for _, ex := range i.Exports {
 		m.Exports = append(m.Exports, ModuleExport(ex))

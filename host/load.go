@@ -36,8 +36,10 @@ func (h *Host) load(ctx context.Context) error {
 	faults := make([]error, len(m.Tools))
 	var g errgroup.Group
 	g.SetLimit(maxCompiling)
+	progress := loading{tell: h.loading, of: len(m.Tools)}
 	for i := range m.Tools {
 		g.Go(func() error {
+			defer progress.begin(filepath.Base(m.Tools[i].Module))()
 			entries[i], faults[i] = h.bind(ctx, &m.Tools[i])
 			if faults[i] != nil {
 				faults[i] = m.Tools[i].Fault(faults[i])

@@ -24,6 +24,11 @@ type Options struct {
 	// if it is not there; one that others can write is not used, with a warning.
 	// Empty: compiled code is kept in memory only.
 	CacheDir string
+	// Loading is told which module is being loaded, and that it is the n-th of so
+	// many: on a first start each is compiled, which takes seconds. Several are
+	// loaded at once; of those it is the first that was begun. The calls come one
+	// at a time and must not block. Nil: nobody is told.
+	Loading func(module string, n, of int)
 	// Logger is told what an operator should know. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock of events and limits. Nil: time.Now.

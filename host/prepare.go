@@ -10,6 +10,7 @@ import (
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/planner"
+	"github.com/wagent-dev/wagent/host/internal/spelling"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -134,6 +135,9 @@ func (h *Host) unknown(name string) error {
 	}
 	if len(names) == 0 {
 		return fmt.Errorf("there is no tool %s: the manifest has none", strconv.Quote(name))
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		return fmt.Errorf("there is no tool %s, did you mean %s? The tools are: %s", strconv.Quote(name), strconv.Quote(near), strings.Join(names, ", "))
 	}
 	return fmt.Errorf("there is no tool %s; the tools are: %s", strconv.Quote(name), strings.Join(names, ", "))
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
@@ -47,8 +48,23 @@ func (b toolbox) Call(ctx context.Context, c agent.Call) agent.Result {
 }
 
 // call calls a tool outside of a run.
-func (t *binding) call(ctx context.Context, args json.RawMessage) Outcome {
-	out := t.module.Call(ctx, sandbox.Call{ID: "call_0_1", Tool: t.info.ModuleTool, Arguments: args})
+func (t *binding) call(ctx context.Context, args json.RawMessage, watch func(run.Body)) Outcome {
+	c := sandbox.Call{ID: "call_0_1", Tool: t.info.ModuleTool, Arguments: args}
+	if watch != nil {
+		var mu sync.Mutex
+		one := func(b run.Body) {
+			mu.Lock()
+			defer mu.Unlock()
+			watch(b)
+		}
+		c.Progress = func(permille int, message string) {
+			one(run.Progressed{CallID: c.ID, Tool: t.info.Name, Permille: permille, Message: message})
+		}
+		c.Log = func(level abi.Level, message string) {
+			one(run.Logged{CallID: c.ID, Tool: t.info.Name, Level: levelName(level), Message: message})
+		}
+	}
+	out := t.module.Call(ctx, c)
 	return Outcome{Result: out.Result, Kind: kind(&out), Detail: out.Detail, Receipt: receipt(&out.Receipt)}
 }
 
