@@ -99,7 +99,7 @@ func problem(text, rest string, err error) string {
 	case errors.Is(err, errNoObject):
 		return fmt.Sprintf("not a JSON object: it must begin with {, but begins with %q", excerpt(text, 0))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Sprintf("not a JSON object: it ends too early, at byte %d after %q", len(text), excerpt(text, max(0, len(text)-excerptLen)))
+		return fmt.Sprintf("not a JSON object: it ends too early, at byte %d after %q; if it was too long for one reply, send less in it", len(text), excerpt(text, max(0, len(text)-excerptLen)))
 	case errors.As(err, &syntax):
 		at := max(int(syntax.Offset)-1, 0)
 		return fmt.Sprintf("not a JSON object: %v at byte %d near %q", syntax, at, excerpt(text, at))

@@ -190,9 +190,8 @@ func (c *callDraft) read() arguments {
 		return appended
 	case replaced.strict:
 		return replaced
-	case replaced.cut:
-		// Which of the two was meant does not matter: neither is complete.
-		appended.cut = true
+	case replaced.cut: // the better reading: the other has the beginning more than once
+		return replaced
 	}
 	return appended
 }

@@ -286,20 +286,62 @@ func TestCase13ToolCallsAnnouncedAndNoneSent(t *testing.T) {
 }
 
 func TestCase14CallCutByTheTokenLimit(t *testing.T) {
-	for _, reason := range []string{"length", "tool_calls", "stop"} {
-		t.Run(reason, func(t *testing.T) {
-			stream := events(
-				delta(`"content":"writing"`),
-				calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":\"b\"}"}}`),
-				calls(`{"index":1,"id":"b","function":{"name":"write","arguments":""}}`),
-				args(1, `{"path":"a.txt","text":"half of the fi`), finish(reason), done,
-			)
-			reply := generate(t, serve(t, stream), offer("read", "write"))
-			wantCalls(t, reply, `read {"path":"b"}`)
-			if reply.Finish != model.FinishLength || reply.DroppedCalls != 1 || reply.Message.Text() != "writing" {
-				t.Errorf("reply = %+v", reply)
-			}
-		})
+	stream := events(
+		delta(`"content":"writing"`),
+		calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":\"b\"}"}}`),
+		calls(`{"index":1,"id":"b","function":{"name":"write","arguments":""}}`),
+		args(1, `{"path":"a.txt","text":"half of the fi`), finish("length"), done,
+	)
+	reply := generate(t, serve(t, stream), offer("read", "write"))
+	wantCalls(t, reply, `read {"path":"b"}`)
+	if reply.Finish != model.FinishLength || reply.DroppedCalls != 1 || reply.Message.Text() != "writing" {
+		t.Errorf("reply = %+v", reply)
+	}
+}
+
+// Nobody said that a limit was reached, so none is claimed: the call cannot be
+// read, and the model is told so.
+func TestArgumentsThatEndTooEarlyGoBackToTheModel(t *testing.T) {
+	const half = `{"file": "/data/sales.csv", `
+	quoted := strings.ReplaceAll(half, `"`, `\"`)
+	for _, reason := range []string{"tool_calls", "stop", "function_call", ""} {
+		last := finish(reason)
+		if reason == "" {
+			last = delta("")
+		}
+		for name, c := range map[string]struct {
+			reply  http.HandlerFunc
+			stream bool
+		}{
+			"streamed": {events(
+				calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}`),
+				calls(`{"index":1,"id":"b","function":{"name":"write","arguments":""}}`), args(1, half), last, done), true},
+			"streamed, and a call after it": {events(
+				calls(`{"index":0,"id":"b","function":{"name":"write","arguments":""}}`), args(0, half),
+				calls(`{"index":1,"id":"a","function":{"name":"read","arguments":"{}"}}`), last, done), true},
+			"told again with each piece": {events(
+				calls(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}`),
+				calls(`{"index":1,"id":"b","function":{"name":"write","arguments":"{\"file\": "}}`), args(1, half), last, done), true},
+			"whole": {raw("application/json", message(`"tool_calls":[`+
+				`{"id":"a","function":{"name":"read","arguments":"{}"}},{"id":"b","function":{"name":"write","arguments":"`+quoted+`"}}]`, reason)), false},
+		} {
+			t.Run(reason+" "+name, func(t *testing.T) {
+				reply := generate(t, serve(t, c.reply), offer("read", "write"), func(o *openai.Options) { o.Stream = c.stream })
+				if reply.Finish != model.FinishToolCalls || reply.DroppedCalls != 0 || len(reply.Message.ToolCalls) != 2 {
+					t.Fatalf("reply = %+v", reply)
+				}
+				for _, call := range reply.Message.ToolCalls {
+					switch {
+					case call.Name == "read" && call.Invalid != nil:
+						t.Errorf("the good call is %+v", call)
+					case call.Name == "write" && (call.Invalid == nil || string(call.Arguments) != "{}" || call.Invalid.Raw != half ||
+						!strings.Contains(call.Invalid.Problem, "it ends too early, at byte 27")):
+						t.Errorf("call = %+v, invalid = %+v", call, call.Invalid)
+					}
+				}
+				wantWarning(t, reply, "cannot be read")
+			})
+		}
 	}
 }
 

@@ -70,22 +70,18 @@ func (d *draft) finishText(r *model.Reply) {
 	}
 }
 
-// finishCalls reads the calls. One that was cut off is not repaired and not
-// kept; the reply then counts as cut, whatever the provider calls it.
+// finishCalls reads the calls. Of a reply that the provider says was cut off, a
+// call that is not complete is not kept. Where it does not say so, arguments that
+// end too early are a mistake of the model like any other that cannot be read:
+// they are not repaired, and it is told.
 func (d *draft) finishCalls(r *model.Reply) {
-	for i, c := range d.calls.calls {
+	for _, c := range d.calls.calls {
 		if c.blank() {
 			continue
 		}
 		args := c.read()
-		atEnd := i == len(d.calls.calls)-1
-		switch {
-		case r.Finish == model.FinishContentFilter, r.Finish == model.FinishLength && !args.strict:
+		if r.Finish == model.FinishContentFilter || (r.Finish == model.FinishLength && !args.strict) {
 			r.DroppedCalls++
-			continue
-		case args.cut && atEnd:
-			r.DroppedCalls++
-			r.Finish = model.FinishLength
 			continue
 		}
 		r.Message.ToolCalls = append(r.Message.ToolCalls, d.call(c, args))
