@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,8 +49,14 @@ func readError(status int, header http.Header, body []byte) *model.Error {
 		e.Limit = r.limit()
 	}
 	e.RequestID = requestID(header)
+	if (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !aboutModel.MatchString(r.message+" "+r.code) {
+		e.Message = "there is no such address (base_url usually ends in /v1): " + e.Message // in front, where nothing cuts it
+	}
 	return e
 }
+
+// aboutModel tells a model that is not there from an address that is not there.
+var aboutModel = regexp.MustCompile(`(?i)model|deployment|engine`)
 
 func classify(status int, r *refusal) (kind model.ErrorKind, retryable bool) {
 	code := strings.ToLower(r.code + " " + r.kind)

@@ -54,6 +54,33 @@ func TestCase32ErrorBodiesInSevenShapes(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatIsNotThereSaysHowTheyEnd(t *testing.T) {
+	const advice = "there is no such address (base_url usually ends in /v1): "
+	for body, want := range map[string]string{
+		"": advice + "Not Found",
+		"<html><h1>404 page not found</h1></html>":                                                    advice + "404 page not found",
+		`{"error":{"message":"Invalid URL (POST /chat/completions)","type":"invalid_request_error"}}`: advice + "Invalid URL (POST /chat/completions)",
+		`{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}`:                  advice + "File Not Found",
+		`{"detail":"Not Found"}`: advice + "Not Found",
+		`{"error":{"message":"The model ` + "`x`" + ` does not exist","code":"model_not_found"}}`:                  "The model `x` does not exist",
+		`{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`: "The API deployment for this resource does not exist.",
+		`{"error":{"message":"not here","code":"model_not_found"}}`:                                                "not here",
+	} {
+		server := serve(t, status(404, body))
+		failed := failure(t, server, modeltest.Hello(), attempts(3))
+		if failed.Message != want || failed.Kind != model.Rejected || server.count() != 1 {
+			t.Errorf("%s: error = %+v after %d requests, want %q", body, failed, server.count(), want)
+		}
+	}
+	if failed := failure(t, serve(t, status(405, "")), modeltest.Hello()); failed.Message != advice+"Method Not Allowed" {
+		t.Errorf("error = %+v", failed)
+	}
+	const key = "sk-abcdefghijklmnopqrstuvwxyz"
+	if failed := failure(t, serve(t, status(404, strings.Repeat("x", 505)+" "+key)), modeltest.Hello()); strings.Contains(failed.Message, "sk-abc") || !strings.HasPrefix(failed.Message, advice) {
+		t.Errorf("error = %+v", failed)
+	}
+}
+
 func TestCase34ContextOverflow(t *testing.T) {
 	for body, limit := range map[string]int64{
 		`{"error":{"code":400,"type":"exceed_context_size_error","message":"too much","n_prompt_tokens":9120,"n_ctx":8192}}`:                                           8192,
