@@ -70,7 +70,7 @@ func (s *State) fold(b Body) error {
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
 		}
-		s.Done, s.ExitReason, s.Output = true, b.ExitReason, b.Output
+		s.Done, s.ExitReason, s.Output, s.Partial = true, b.ExitReason, b.Output, b.Partial
 	case Failed:
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")

@@ -145,6 +145,9 @@ type Ended struct {
 type Finished struct {
 	ExitReason ExitReason `json:"exit_reason"`
 	Output     string     `json:"output"`
+	// Partial is the text of a reply that was under way when the run was
+	// interrupted or its time was over; empty: none was, or none of it had arrived.
+	Partial string `json:"partial,omitempty"`
 	// Result is what the whole run comes to. It is given with the event and
 	// not stored: folding the events makes it.
 	Result *Result `json:"result,omitempty"`

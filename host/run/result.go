@@ -161,6 +161,7 @@ type Result struct {
 	RunID          ID              `json:"run_id"`
 	ExitReason     ExitReason      `json:"exit_reason"`
 	Output         string          `json:"output"`
+	Partial        string          `json:"partial,omitempty"` // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
 	LastMessage    *model.Message  `json:"last_message,omitempty"`
 	Messages       []model.Message `json:"messages"`
 	Steps          []Step          `json:"steps"`

@@ -32,6 +32,7 @@ type State struct {
 	Done       bool
 	ExitReason ExitReason
 	Output     string
+	Partial    string // text of a reply that the end of the run broke off
 	Failure    *Failure
 }
 
@@ -72,7 +73,7 @@ func (s State) Clone() State {
 // messages and steps.
 func (s *State) Result() *Result {
 	r := &Result{
-		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output,
+		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output, Partial: s.Partial,
 		Messages: s.Messages, Steps: s.Steps, StepCount: s.StepCount,
 		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage,
 		ContextTokens: s.ContextTokens, Error: s.Failure,

@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -30,28 +34,65 @@ func (d *driver) ask(ctx context.Context, t *run.Turn) {
 // generate calls the model once and shows what arrives. A model that showed no
 // text on the way has it shown at the end, so printing deltas prints the answer.
 func (d *driver) generate(ctx context.Context) (*model.Reply, error) {
-	shown := false
-	req := &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
-	reply, err := d.Model.Generate(ctx, req, func(c model.Chunk) {
-		switch {
-		case c.Retry != nil:
-			shown = false
-			d.emit(run.Retried{Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err)})
-		case c.Reasoning != "":
-			d.emit(run.Delta{Reasoning: c.Reasoning})
-		case c.Text != "":
-			shown = true
-			d.emit(run.Delta{Text: c.Text})
-		}
-	})
+	d.shown.Reset()
+	reply, err := d.guardedGenerate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if text := reply.Message.Text(); text != "" && !shown {
-		d.emit(run.Delta{Text: text})
+	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
+		d.showText(text)
 	}
 	return reply, nil
 }
+
+func (d *driver) showText(text string) {
+	d.shown.WriteString(text)
+	d.emit(run.Delta{Text: text})
+}
+
+// guardedGenerate calls the model and holds it to its promises: there is a reply
+// or an error, and a panic of its own fails the run and not the process. A panic
+// of the caller, who is told of each chunk, is not ours to catch.
+func (d *driver) guardedGenerate(ctx context.Context) (reply *model.Reply, err error) {
+	telling := false
+	defer func() {
+		if telling {
+			return
+		}
+		if p := recover(); p != nil {
+			d.Logger.Error("the model panicked", "run", d.state.Run, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			reply, err = nil, errPanicked
+		}
+	}()
+	req := &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
+	reply, err = d.Model.Generate(ctx, req, func(c model.Chunk) {
+		telling = true
+		d.chunk(c)
+		telling = false
+	})
+	if me, ok := errors.AsType[*model.Error](err); (ok && me == nil) || (err == nil && reply == nil) {
+		return nil, errNothing
+	}
+	return reply, err
+}
+
+// chunk shows what arrives.
+func (d *driver) chunk(c model.Chunk) {
+	switch {
+	case c.Retry != nil:
+		d.shown.Reset()
+		d.emit(run.Retried{Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err)})
+	case c.Reasoning != "":
+		d.emit(run.Delta{Reasoning: c.Reasoning})
+	case c.Text != "":
+		d.showText(c.Text)
+	}
+}
+
+var (
+	errNothing  = errors.New("the model gave neither a reply nor an error")
+	errPanicked = errors.New("the model could not be asked: an internal fault of the model's client")
+)
 
 // empty says that a reply ended by itself and holds nothing to go on with.
 func empty(r *model.Reply) bool {
@@ -104,6 +145,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	d.unanswered = model.Usage{}
+	d.shown.Reset()
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
 		m.ToolCalls = d.nameCalls(step, m.ToolCalls)
 		body.Message = &m
@@ -129,9 +171,24 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 		if len(c.Arguments) == 0 {
 			c.Arguments = []byte("{}")
 		}
+		if !isObject(c.Arguments) {
+			if c.Invalid == nil {
+				c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: "not a JSON object"}
+			}
+			c.Arguments = []byte("{}")
+		}
 		named[i] = c
 	}
 	return named
+}
+
+// maxRaw is how much is kept of arguments that cannot be read, in bytes.
+const maxRaw = 2 << 10
+
+// isObject says that arguments are what a model promises of them; what is not
+// JSON could not be stored.
+func isObject(args json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte("{")) && json.Valid(args)
 }
 
 // freeID returns id, or a variant of it when an earlier run of the same
@@ -186,9 +243,12 @@ func nonNil(a []run.Action) []run.Action {
 
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
-	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err)}
+	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String()}
 	if me, ok := errors.AsType[*model.Error](err); ok {
-		f.Kind, f.Partial = string(me.Kind), me.Partial
+		f.Kind = string(me.Kind)
+		if me.Partial != "" {
+			f.Partial = me.Partial
+		}
 	}
 	d.emit(run.Failed{Err: f})
 }

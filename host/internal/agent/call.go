@@ -34,7 +34,7 @@ func (d *driver) settle() {
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
 	queue := d.admit(t)
-	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: make(chan run.Body, 64)}
+	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: newNotes()}
 	for len(queue) > 0 || b.running > 0 {
 		for len(queue) > 0 && b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
 			b.start(ctx, queue[0], t.Slots[slotOf(t, queue[0])].Called)
@@ -125,7 +125,7 @@ type batch struct {
 	step     int
 	running  int
 	outcomes chan outcome
-	notes    chan run.Body // progress and log lines
+	notes    *notes // progress and log lines
 }
 
 type outcome struct {
@@ -149,36 +149,37 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 	}
 	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, Run: b.state.Run, Step: b.step}
 	c.Progress = func(permille int, message string) {
-		b.note(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
+		b.notes.progress(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
 	}
 	c.Log = func(level, message string) {
-		b.note(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
+		b.notes.log(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
 	}
 	b.running++
 	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
 }
 
-// note passes on what a tool says, and drops it when nobody keeps up: a tool
-// cannot hold the run by talking.
-func (b *batch) note(body run.Body) {
-	select {
-	case b.notes <- body:
-	default:
-	}
-}
-
-// wait handles one thing that arrives: a note, or an outcome after the notes
-// that came before it.
+// wait handles what arrives: notes, or an outcome after the notes that came
+// before it.
 func (b *batch) wait() {
 	select {
-	case n := <-b.notes:
-		b.emit(n)
+	case <-b.notes.ready:
+		b.show()
 	case o := <-b.outcomes:
-		for len(b.notes) > 0 {
-			b.emit(<-b.notes)
+		b.show()
+		if n := b.notes.missed(o.action.CallID); n > 0 {
+			b.emit(run.Logged{
+				CallID: o.action.CallID, Tool: o.action.Tool, Level: "warn",
+				Message: fmt.Sprintf("%d log lines were not shown: they came faster than they were taken", n),
+			})
 		}
 		b.running--
 		b.emit(returned(b.step, o))
+	}
+}
+
+func (b *batch) show() {
+	for _, body := range b.notes.take() {
+		b.emit(body)
 	}
 }
 

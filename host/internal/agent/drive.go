@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wagent-dev/wagent/host/model"
@@ -22,7 +23,8 @@ type driver struct {
 	defs  []model.Definition
 	ids   map[string]bool // call ids in use
 
-	unanswered model.Usage // of calls whose reply was empty; it is paid for with the next
+	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
+	shown      strings.Builder // the text of the reply that is under way
 
 	yield   func(run.Event, error) bool
 	left    bool // the caller has broken off; yield must not be called again
@@ -91,10 +93,10 @@ func (d *driver) stop(ctx context.Context) {
 		return // resumable: the caller broke off, the run did not end
 	}
 	if errors.Is(context.Cause(ctx), errMaxDuration) {
-		d.emit(run.Finished{ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time."})
+		d.emit(run.Finished{ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.shown.String()})
 		return
 	}
-	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Output: ""})
+	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.shown.String()})
 }
 
 // exit ends the run when the finished step says so, and reports whether it did.
