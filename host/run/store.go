@@ -23,9 +23,15 @@ type Store interface {
 	// last seq is another, it returns an error that wraps ErrConflict. A head of
 	// 0 starts a run. The events must be stored ones, in order, from head+1. The
 	// store may keep the slice's elements, which are immutable, but not the slice.
+	// Events that cannot follow head (see [CheckAppend]) are another error and are
+	// not stored. A ctx that has ended stores nothing and gives its error, wrapped
+	// or not; when it ends on the way, they may have been stored.
 	Append(ctx context.Context, id ID, head uint64, events []Event) error
 	// Load yields the events of a run with a seq greater than after, in order.
-	// The first error is the last item. An unknown run yields ErrNotFound.
+	// The first error is the last item. An unknown run yields an error that wraps
+	// ErrNotFound, and no event. When ctx ends before the last event was yielded,
+	// its error, wrapped or not, is the last item: a run that was cut short is
+	// never taken for a whole one. The caller may break off.
 	Load(ctx context.Context, id ID, after uint64) iter.Seq2[Event, error]
 }
 

@@ -89,6 +89,13 @@ func failed(id run.ID) []run.Event {
 	})
 }
 
+// interrupted returns the events of a run that was interrupted within a reply.
+func interrupted(id run.ID) []run.Event {
+	return append(Events(id)[:2:2], run.Event{
+		Run: id, Seq: 3, Time: at, Body: run.Finished{ExitReason: run.ExitInterrupted, Partial: "Two"},
+	})
+}
+
 func load(t *testing.T, s run.Store, id run.ID, after uint64) []run.Event {
 	t.Helper()
 	var got []run.Event
@@ -123,11 +130,13 @@ func loadsWhatWasAppended(t *testing.T, s run.Store) {
 }
 
 func keepsEveryKind(t *testing.T, s run.Store) {
-	want := failed("f")
-	for i, e := range want {
-		appendTo(t, s, "f", uint64(i), e)
+	for _, want := range [][]run.Event{failed("f"), interrupted("i")} {
+		id := want[0].Run
+		for i, e := range want {
+			appendTo(t, s, id, uint64(i), e)
+		}
+		same(t, want, load(t, s, id, 0))
 	}
-	same(t, want, load(t, s, "f", 0))
 }
 
 func loadsAfter(t *testing.T, s run.Store) {
@@ -247,10 +256,15 @@ func obeysContext(t *testing.T, s run.Store) {
 	if err := s.Append(ctx, "a", 1, events[1:2]); !errors.Is(err, context.Canceled) {
 		t.Errorf("append: %v, want context.Canceled", err)
 	}
+	items := 0
 	for _, err := range s.Load(ctx, "a", 0) {
+		items++
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("load: %v, want context.Canceled", err)
 		}
+	}
+	if items != 1 {
+		t.Errorf("a load with a context that has ended gave %d items, want its error alone", items)
 	}
 	same(t, events[:1], load(t, s, "a", 0))
 }
