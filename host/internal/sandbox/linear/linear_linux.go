@@ -1,0 +1,228 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// file is a descriptor; below 1 there is none.
+type file int
+
+// region is what the kernel says of neighbouring pages that are alike. See
+// struct page_region in linux/fs.h.
+type region struct{ start, end, categories uint64 }
+
+// hold makes a sealed file of mem: nobody can change what ranges show.
+func (i *Image) hold(mem []byte) error {
+	if len(mem) == 0 {
+		return nil
+	}
+	fd, err := unix.MemfdCreate("wagent", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil { // an old kernel, or a filter of system calls
+		i.data = append([]byte(nil), mem...)
+		return nil
+	}
+	if err := i.fill(fd, mem); err != nil {
+		return errors.Join(err, unix.Close(fd))
+	}
+	i.file = file(fd)
+	return nil
+}
+
+func (i *Image) fill(fd int, mem []byte) error {
+	if err := unix.Ftruncate(fd, int64(len(mem))); err != nil {
+		return fmt.Errorf("making room for an image: %w", err)
+	}
+	var zero [Page]byte
+	for at := 0; at < len(mem); at += Page {
+		page := mem[at : at+Page]
+		if string(page) == string(zero[:]) {
+			continue // a page that is not there reads as zeros
+		}
+		if _, err := unix.Pwrite(fd, page, int64(at)); err != nil {
+			return fmt.Errorf("writing an image: %w", err)
+		}
+	}
+	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		return fmt.Errorf("sealing an image: %w", err)
+	}
+	data, err := unix.Mmap(fd, 0, len(mem), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping an image: %w", err)
+	}
+	i.data = data
+	return nil
+}
+
+// Close gives the image back. No range may show it any more.
+func (i *Image) Close() error {
+	if i.file < 1 {
+		return nil
+	}
+	err := errors.Join(unix.Munmap(i.data), unix.Close(int(i.file)))
+	i.data, i.file = nil, 0
+	return err
+}
+
+func (r *Range) reserve(limit int) error {
+	if limit == 0 {
+		return nil
+	}
+	all, err := unix.Mmap(-1, 0, limit, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return fmt.Errorf("reserving memory: %w", err)
+	}
+	r.all = all
+	if err := r.show(); err != nil {
+		return errors.Join(err, r.Close())
+	}
+	return nil
+}
+
+// show puts the image at the front of the range.
+func (r *Range) show() error {
+	if r.image == nil || r.image.size == 0 {
+		return nil
+	}
+	if r.image.file < 1 {
+		r.copyBack()
+		return nil
+	}
+	at := unsafe.Pointer(unsafe.SliceData(r.all))
+	_, err := unix.MmapPtr(int(r.image.file), 0, at, uintptr(r.image.size),
+		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	if err != nil {
+		return fmt.Errorf("mapping an image: %w", err)
+	}
+	r.exact = true
+	return nil
+}
+
+// renew forgets everything that was written: the private pages go, and what is
+// behind them shows.
+func (r *Range) renew() error {
+	n := (r.high + Page - 1) / Page * Page
+	if n == 0 {
+		return nil
+	}
+	if err := unix.Madvise(r.all[:n], unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("giving memory back: %w", err)
+	}
+	r.high = 0
+	if r.image != nil {
+		r.high = r.image.size
+		if !r.exact && r.image.file < 1 {
+			r.copyBack()
+		}
+	}
+	return nil
+}
+
+// putBack writes the image over the pages that were written.
+func (r *Range) putBack() (int, error) {
+	if r.image.size == 0 {
+		return 0, nil
+	}
+	if !r.exact {
+		r.copyBack()
+		return -1, nil
+	}
+	// A page that was surely written has to be reported. If it is not, the kernel
+	// does not say what it is asked here.
+	touch(&r.all[0])
+	written, first, err := r.written()
+	switch {
+	case err != nil || !first:
+		r.exact = false
+		r.copyBack()
+		return -1, nil
+	case written > maxWritten:
+		return -1, r.renew()
+	}
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(r.all))))
+	for _, p := range r.pages {
+		from, to := int(p.start-base), int(p.end-base)
+		copy(r.all[from:to], r.image.data[from:])
+	}
+	return written, nil
+}
+
+// touch writes a byte with its own value.
+//
+//go:noinline
+func touch(b *byte) { *b = *b ^ 1 ^ 1 }
+
+// scan is struct pm_scan_arg of linux/fs.h, for the ioctl PAGEMAP_SCAN of
+// /proc/self/pagemap (since Linux 6.7; Documentation/admin-guide/mm/pagemap.rst).
+type scan struct {
+	size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
+	inverted, mask, anyOf, report                           uint64
+}
+
+const (
+	pagemapScan = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
+
+	pageFile    = 1 << 2
+	pagePresent = 1 << 3
+	pageSwapped = 1 << 4
+	pageZero    = 1 << 5
+)
+
+var pagemap = sync.OnceValues(func() (int, error) {
+	return unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+})
+
+// written asks for the pages of the image that are the range's own by now. They
+// are left in r.pages; first says that the first page is among them.
+func (r *Range) written() (pages int, first bool, err error) {
+	fd, err := pagemap()
+	if err != nil {
+		return 0, false, err
+	}
+	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(r.all))))
+	end := base + uint64(r.image.size)
+	if r.pages == nil {
+		r.pages = make([]region, 0, 64)
+	}
+	r.pages = r.pages[:0]
+	for at := base; at < end; {
+		if len(r.pages) == cap(r.pages) {
+			if cap(r.pages) > maxWritten {
+				return maxWritten + 1, true, nil
+			}
+			r.pages = append(make([]region, 0, 4*cap(r.pages)), r.pages...)
+		}
+		room := r.pages[len(r.pages):cap(r.pages)]
+		s := scan{
+			start: at, end: end,
+			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(room)))), vecLen: uint64(len(room)),
+			inverted: pageFile | pageZero, mask: pageFile | pageZero, anyOf: pagePresent | pageSwapped, report: pagePresent,
+		}
+		s.size = uint64(unsafe.Sizeof(s))
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), pagemapScan, uintptr(unsafe.Pointer(&s)))
+		if errno != 0 {
+			return 0, false, errno
+		}
+		r.pages = r.pages[:len(r.pages)+int(n)]
+		at = s.walkEnd
+	}
+	for _, p := range r.pages {
+		pages += int(p.end-p.start) / Page
+	}
+	return pages, len(r.pages) > 0 && r.pages[0].start == base, nil
+}
+
+// Close gives the range back. No guest may use it any more.
+func (r *Range) Close() error {
+	if r.all == nil {
+		return nil
+	}
+	err := unix.Munmap(r.all)
+	r.all = nil
+	return err
+}
