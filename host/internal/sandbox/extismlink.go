@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
 	"strings"
-
-	extism "github.com/extism/go-sdk"
 
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -68,73 +65,5 @@ func missingFunction(name string, info *Info) *LoadError {
 		return refuse(LoadExport, problem+"; it is a command (it exports _start) where a reactor was meant", "build it as one: "+buildReactor)
 	default:
 		return refuse(LoadExport, problem+" nor any other function () -> i32", "")
-	}
-}
-
-// extismFunctions are the functions that the SDK has for plugins.
-func extismFunctions() signatures {
-	s := signatures{"store_u64": "(i64, i64)", "store_u8": "(i64, i32)", "free": "(i64)"}
-	for signature, names := range map[string]string{
-		"(i64) -> i64":      "alloc length length_unsafe load_u64 input_load_u64 config_get var_get",
-		"(i64) -> i32":      "load_u8 input_load_u8",
-		"() -> i64":         "input_length input_offset output_length output_offset error_get memory_bytes http_headers",
-		"() -> i32":         "http_status_code get_log_level",
-		"(i64, i64)":        "input_set output_set var_set",
-		"(i64, i64) -> i64": "http_request",
-		"(i64)":             "error_set log_trace log_debug log_info log_warn log_error",
-		"()":                "reset",
-	} {
-		for _, name := range strings.Fields(names) {
-			s[name] = signature
-		}
-	}
-	return s
-}
-
-// extismUserFunctions are the host functions that plugins of the v2 form
-// import. None can be served; each answers with nothing, which their PDK reads
-// as an error.
-func extismUserFunctions() signatures {
-	s := make(signatures)
-	for signature, names := range map[string]string{
-		"(i64) -> i64": "create_elicitation create_message get_access_token get_keyring_secret",
-		"() -> i64":    "list_roots",
-		"(i64)":        "notify_logging_message notify_progress notify_resource_updated notify_url_elicitation_completed",
-		"()":           "notify_prompt_list_changed notify_resource_list_changed notify_tool_list_changed",
-	} {
-		for _, name := range strings.Fields(names) {
-			s[name] = signature
-		}
-	}
-	return s
-}
-
-func extismHostFunctions() []extism.HostFunction {
-	var all []extism.HostFunction
-	for _, namespace := range []string{extismUser, extismUserMisspelt} {
-		for name, sig := range extismUserFunctions() {
-			var params, results []extism.ValueType
-			if strings.HasPrefix(sig, "(i64)") {
-				params = []extism.ValueType{extism.ValueTypeI64}
-			}
-			if strings.HasSuffix(sig, "-> i64") {
-				results = []extism.ValueType{extism.ValueTypeI64}
-			}
-			f := extism.NewHostFunctionWithStack(name, extismRefusal(len(results)), params, results)
-			f.SetNamespace(namespace)
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-func extismRefusal(results int) extism.HostFunctionStackCallback {
-	return func(ctx context.Context, _ *extism.CurrentPlugin, stack []uint64) {
-		if g := guestOf(ctx); g != nil {
-			g.count()
-		}
-		if results > 0 {
-			stack[0] = 0
-		}
 	}
 }

@@ -58,7 +58,7 @@ func attacks() []hostile {
 		{"extism-plain", "", plain("loops"), FaultTimeout, "2s"},
 		{"extism-plain", "", plain("traps"), FaultTrap, "unreachable"},
 		{"extism-plain", "", plain("grows"), FaultMemory, "4 MiB"},
-		{"extism-plain", "", plain("fetches"), FaultDenied, "not supported yet"},
+		{"extism-plain", "", plain("fetches"), FaultDenied, "allow.http"},
 		{"extism-plain", "", plain("exits"), FaultExited, "code 0"},
 		{"extism-plain", "", plain("fails_quietly"), "", "code 1"},
 	}

@@ -28,9 +28,6 @@ func checkImports(src Source, info *Info, wasi signatures) *LoadError {
 		if err := checkImport(im, known[im.Module]); err != nil {
 			return err
 		}
-		if info.ABI == Extism && im.Module == wasiModule && im.Name == wasiRenumber {
-			return refuse(LoadUnsupported, "the plugin imports fd_renumber, which is not supported for Extism plugins yet", "")
-		}
 		if im.Module != abi.Module || src.Inspect {
 			continue
 		}

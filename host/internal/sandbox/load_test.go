@@ -52,8 +52,6 @@ func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
 		{name: "extism-plain", kind: LoadExport, says: "export: echo | exits | fails"},
 		{name: "extism-plain", change: func(s *Source) { s.Export = "echo" }, kind: LoadUnsupported, says: "name, description and parameters"},
 		{name: "extism-plain", change: plainTool("nosuch"), kind: LoadExport, says: "nosuch"},
-		{name: "extism-v1", change: allowHTTP("example.com"), kind: LoadUnsupported, says: "not supported yet"},
-		{name: "extism-v1", change: func(s *Source) { s.Policy.Grants.Read = []policy.Mount{{Host: "/nosuch", Guest: "/d"}} }, kind: LoadUnsupported},
 		{name: "extism-v1", change: func(s *Source) { s.Policy.Limits.Memory = policy.MiB }, kind: LoadMemory, says: "2MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// exec calls one function of a fresh plugin. Only return code 0 without an
+// error of the plugin is success.
+func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error) {
+	s, err := newExtismState(g, p.config)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.code.instantiate(g, g.config(noInput(), g.log()))
+	if err != nil {
+		return nil, s.ended(err)
+	}
+	defer in.close()
+	if err := s.begin(input); err != nil {
+		return nil, err
+	}
+	rc, err := in.runExtism(name)
+	if err != nil {
+		return nil, s.ended(err)
+	}
+	return s.answer(rc)
+}
+
+// runExtism initialises the plugin's language and calls the function.
+func (in *instance) runExtism(name string) (uint32, error) {
+	f := in.mod.ExportedFunction(name)
+	if f == nil || !takesNothing(f) {
+		return 0, fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(name, maxToolName))
+	}
+	if name != abi.ExportStart && name != abi.ExportInitialize {
+		if err := in.initExtism(); err != nil {
+			return 0, fmt.Errorf("initialising: %w", err)
+		}
+	}
+	res, err := f.Call(in.guest.ctx)
+	var exit *sys.ExitError
+	switch {
+	case name == abi.ExportStart && errors.As(err, &exit) && exit.ExitCode() == 0:
+		return 0, nil // how a command ends
+	case err != nil || len(res) == 0:
+		return 0, err
+	}
+	return uint32(res[0]), nil
+}
+
+// takesNothing says that a function has no parameters and at most one result.
+func takesNothing(f api.Function) bool {
+	return len(f.Definition().ParamTypes()) == 0 && len(f.Definition().ResultTypes()) <= 1
+}
+
+const (
+	exportHaskell      = "hs_init"
+	exportConstructors = "__wasm_call_ctors"
+)
+
+// initExtism starts the language of a plugin as Extism does: Haskell's runtime
+// needs its own call after that of WASI, whose error it survives.
+func (in *instance) initExtism() error {
+	reactor := in.mod.ExportedFunction(abi.ExportInitialize)
+	if hs := in.mod.ExportedFunction(exportHaskell); hs != nil && slices.Equal(hs.Definition().ParamTypes(), []api.ValueType{i32, i32}) {
+		if reactor != nil {
+			if _, err := reactor.Call(in.guest.ctx); err != nil {
+				in.guest.sink.Line(abi.LevelError, "_initialize: "+err.Error())
+			}
+		}
+		_, err := hs.Call(in.guest.ctx, 0, 0)
+		return err
+	}
+	for _, f := range []api.Function{reactor, in.mod.ExportedFunction(exportConstructors)} {
+		if f != nil && len(f.Definition().ParamTypes()) == 0 {
+			_, err := f.Call(in.guest.ctx)
+			return err
+		}
+	}
+	return nil
+}
+
+// ended explains what a host function ended the plugin with, and leaves the
+// rest to the caller.
+func (s *extismState) ended(err error) error {
+	var trap hostTrap
+	var known *FaultError
+	switch {
+	case errors.As(err, &trap):
+		known = fault(FaultTrap, "the tool crashed (%s)%s", trap, s.guest.lastWords())
+	case !errors.As(err, &known):
+		return err
+	}
+	if known.Detail == "" {
+		known.Detail = cleanLines(err.Error(), maxDetail)
+	}
+	return known
+}
+
+// answer is what the plugin left as its error or output.
+func (s *extismState) answer(rc uint32) ([]byte, error) {
+	limit := s.guest.limits.Output
+	failed := span{s.failure, s.length(s.failure)}
+	switch {
+	case failed.len > uint64(limit):
+		return nil, tooMuchOutput(limit)
+	case failed.len > 0:
+		text, err := s.take(failed)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &pluginError{string(text)}
+	case rc != 0:
+		return nil, &pluginError{fmt.Sprintf("the tool failed with code %d and gave no reason%s", rc, s.guest.lastWords())}
+	case s.lost:
+		return nil, fault(FaultInvalidResult, "the tool's answer lies outside of its memory")
+	case s.output.len > uint64(limit):
+		return nil, tooMuchOutput(limit)
+	}
+	return s.take(s.output)
+}

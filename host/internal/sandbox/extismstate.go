@@ -1,0 +1,140 @@
+package sandbox
+
+import "context"
+
+// extismKey finds the state of a call. The engine shares host modules between
+// instances, so the context is the only thing that tells them apart.
+type extismKey struct{}
+
+// extismState is what the host functions of one call work on. It is made for
+// the call, so nothing in it outlives that.
+type extismState struct {
+	*kernel
+	guest  *guest
+	config map[string]string
+
+	vars     map[string][]byte
+	varBytes int64
+
+	status  int32  // of the last HTTP response
+	headers []byte // as JSON; nil before the first response
+}
+
+// maxExtismVars bounds a plugin's variables; varOverhead is what Extism counts
+// for each beside its name and value.
+const (
+	maxExtismVars = 1 << 20
+	varOverhead   = 40
+)
+
+// newExtismState puts the state into the context of the guest.
+func newExtismState(g *guest, config map[string]string) (*extismState, error) {
+	k := newKernel(g.arena)
+	if k == nil {
+		return nil, extismMemory(g)
+	}
+	s := &extismState{kernel: k, guest: g, config: config, vars: make(map[string][]byte)}
+	g.ctx = context.WithValue(g.ctx, extismKey{}, s)
+	return s, nil
+}
+
+func extismMemory(g *guest) *FaultError {
+	return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
+}
+
+// give puts data into a new block and returns its offset, 0 for no data.
+func (s *extismState) give(data []byte) (uint64, error) {
+	at := s.alloc(uint64(len(data)))
+	if at == 0 && len(data) > 0 {
+		return 0, extismMemory(s.guest)
+	}
+	return at, s.put(at, data)
+}
+
+func (s *extismState) put(at uint64, data []byte) error {
+	into := s.data[at : at+uint64(len(data))]
+	return inPieces(s.guest.ctx, len(data), func(from, to int) { copy(into[from:to], data[from:to]) })
+}
+
+// take copies a range out of the memory.
+func (s *extismState) take(r span) ([]byte, error) {
+	out := make([]byte, r.len)
+	whole := s.data[r.at : r.at+r.len]
+	return out, inPieces(s.guest.ctx, len(out), func(from, to int) { copy(out[from:to], whole[from:to]) })
+}
+
+// begin puts the input where the plugin finds it. What a start function left in
+// the memory is cleared, as Extism does before each call.
+func (s *extismState) begin(input []byte) error {
+	if err := s.reset(s.guest.ctx); err != nil {
+		return err
+	}
+	at := s.alloc(uint64(len(input)))
+	if at == 0 && len(input) > 0 {
+		return fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(len(input))), size(s.guest.limits.Memory))
+	}
+	s.first = at
+	s.setInput(span{at, uint64(len(input))})
+	return s.put(at, input)
+}
+
+func extismConfigGet(s *extismState, v []uint64) error {
+	name, err := s.bytes(v[0])
+	if err != nil {
+		return err
+	}
+	v[0], err = s.give([]byte(s.config[string(name)]))
+	return err
+}
+
+func extismVarGet(s *extismState, v []uint64) error {
+	name, err := s.bytes(v[0])
+	if err != nil {
+		return err
+	}
+	value := s.vars[string(name)]
+	s.release(v[0])
+	v[0], err = s.give(value)
+	return err
+}
+
+// extismVarSet keeps a value, or with offset 0 forgets it. The value that is
+// replaced counts until it is: so does Extism.
+func extismVarSet(s *extismState, v []uint64) error {
+	name, err := s.bytes(v[0])
+	if err != nil {
+		return err
+	}
+	s.release(v[0])
+	if v[1] == 0 {
+		s.forget(string(name))
+		return nil
+	}
+	value, err := s.bytes(v[1])
+	if err != nil {
+		return err
+	}
+	s.release(v[1])
+	more := int64(len(name)+len(value)) + varOverhead
+	if s.varBytes+more >= maxExtismVars {
+		return hostTrap("the plugin's variables are larger than 1 MiB")
+	}
+	if !s.arena.charge(more) {
+		return extismMemory(s.guest)
+	}
+	s.forget(string(name))
+	s.vars[string(name)] = append([]byte(nil), value...)
+	s.varBytes += more
+	return nil
+}
+
+func (s *extismState) forget(name string) {
+	old, ok := s.vars[name]
+	if !ok {
+		return
+	}
+	less := int64(len(name)+len(old)) + varOverhead
+	delete(s.vars, name)
+	s.varBytes -= less
+	s.arena.total -= less
+}
