@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
-
-	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 )
 
 // How a guest is stopped is decided in this file and nowhere else. The code of
@@ -22,9 +20,8 @@ type brake struct {
 	done   chan struct{}
 }
 
-func newBrake(ctx context.Context, mod api.Module) *brake {
+func newBrake(ctx context.Context, stop api.MutableGlobal) *brake {
 	b := &brake{done: make(chan struct{})}
-	stop := mod.ExportedGlobal(wasmbin.StopExport).(api.MutableGlobal)
 	b.cancel = context.AfterFunc(ctx, func() {
 		stop.Set(1)
 		close(b.done)

@@ -52,8 +52,9 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	}
 	p, err := e.compile(ctx, src, code)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, code.close())
 	}
+	p.base = snapshot{memory: code.memory}
 	m := &Module{src: src, engine: e}
 	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
@@ -137,6 +138,8 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 	if err = linkWagent(ctx, p.runtime); err != nil {
 		return p, err
 	}
+	p.mutable = code.out.Mutable
+	p.exact = code.exact()
 	if p.code, err = p.runtime.CompileModule(ctx, code.out.Wasm); err != nil {
 		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
 	}

@@ -1,59 +1,119 @@
 package sandbox
 
-import "github.com/tetratelabs/wazero/experimental"
+import (
+	"github.com/tetratelabs/wazero/experimental"
 
-// arena gives a guest its linear memories and bounds all of them together. A
-// memory's whole range is reserved at once, so that growing never copies. The
-// arena belongs to one call; it frees what it gave when the call is over, and
-// not before: a guest that was stopped may still hold a view.
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
+)
+
+// arena gives a call its memories and bounds all of them together. A memory's
+// whole range is reserved at once, so that growing never copies. The arena
+// belongs to one call; what it gave it frees when the call is over, and not
+// before: a guest that was stopped may still hold a view.
 type arena struct {
 	limit   int64
 	total   int64
 	peak    int64
 	refused bool // more was asked for than the limit allows
-	given   []*linear
+	given   []*memory
 }
 
-// Allocate makes one linear memory of at most most bytes.
-func (a *arena) Allocate(_, most uint64) experimental.LinearMemory {
-	l := &linear{arena: a, most: min(most, uint64(max(a.limit, 0)))}
-	a.given = append(a.given, l)
-	return l
+// Allocate makes one memory of at most most bytes that begins with zeros.
+func (a *arena) Allocate(_, most uint64) experimental.LinearMemory { return a.allocate(nil, most) }
+
+// allocate makes one that begins with an image.
+func (a *arena) allocate(img *linear.Image, most uint64) *memory {
+	m := &memory{arena: a, image: img, most: min(most, uint64(max(a.limit, 0)))}
+	a.given = append(a.given, m)
+	return m
+}
+
+// fits counts n more bytes, unless that is more than the limit.
+func (a *arena) fits(n int64) bool {
+	if a.total+n > a.limit {
+		a.refused = true
+		return false
+	}
+	a.total += n
+	a.peak = max(a.peak, a.total)
+	return true
+}
+
+// keep takes a memory out of what is freed with the arena.
+func (a *arena) keep(m *memory) {
+	for i, g := range a.given {
+		if g == m {
+			a.given = append(a.given[:i], a.given[i+1:]...)
+			return
+		}
+	}
 }
 
 // free gives everything back. No guest may run any more.
 func (a *arena) free() {
-	for _, l := range a.given {
-		release(l.reserved)
-		l.reserved = nil
+	for _, m := range a.given {
+		m.close()
 	}
 	a.given = nil
 }
 
-// linear is one linear memory.
-type linear struct {
-	arena    *arena
+// imageAllocator gives the memory of one instance, which begins with an image.
+type imageAllocator struct {
+	arena *arena
+	image *linear.Image
+	made  *memory
+}
+
+// Allocate makes the memory.
+func (i *imageAllocator) Allocate(_, most uint64) experimental.LinearMemory {
+	i.made = i.arena.allocate(i.image, most)
+	return i.made
+}
+
+// memory is one linear memory.
+type memory struct {
+	arena    *arena // of the call that uses it
+	image    *linear.Image
 	most     uint64
 	size     uint64
-	reserved []byte
+	reserved *linear.Range
 }
 
 // Reallocate grows the memory to size bytes, or returns nil.
-func (l *linear) Reallocate(size uint64) []byte {
-	more := int64(size) - int64(l.size)
-	if size > l.most || l.arena.total+more > l.arena.limit {
-		l.arena.refused = true
+func (m *memory) Reallocate(size uint64) []byte {
+	if size > m.most {
+		m.arena.refused = true
 		return nil
 	}
-	if !l.hold(size) {
-		l.arena.refused = true
+	if m.reserved == nil {
+		r, err := linear.NewRange(m.image, int(m.most))
+		if err != nil {
+			m.arena.refused = true
+			return nil
+		}
+		m.reserved = r
+	}
+	if !m.arena.fits(int64(size) - int64(m.size)) {
 		return nil
 	}
-	l.size = size
-	l.arena.total += more
-	l.arena.peak = max(l.arena.peak, l.arena.total)
-	return l.reserved[:size:size]
+	m.size = size
+	return m.reserved.Slice(int(size))
 }
 
-// Free does nothing: see arena.free.
-func (l *linear) Free() {}
+// Free does nothing: see arena.
+func (m *memory) Free() {}
+
+// join makes a memory that was kept part of another call.
+func (m *memory) join(a *arena) bool {
+	m.arena = a
+	return a.fits(int64(m.size))
+}
+
+func (m *memory) close() {
+	if m.reserved == nil {
+		return
+	}
+	// The range came from the system as it is, so this cannot fail.
+	_ = m.reserved.Close()
+	m.reserved = nil
+}

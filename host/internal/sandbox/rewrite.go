@@ -3,7 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 )
 
@@ -12,6 +14,20 @@ import (
 type guestCode struct {
 	module *wasmbin.Module
 	out    *wasmbin.Output
+	memory *linear.Image // what it starts with
+}
+
+// exact says that the code changes nothing of an instance but its memory and
+// globals of numbers.
+func (c *guestCode) exact() bool {
+	return !c.out.Tables && !slices.ContainsFunc(c.out.Mutable, func(g wasmbin.MutableGlobal) bool { return !g.Value.IsNum() })
+}
+
+func (c *guestCode) close() error {
+	if c.memory == nil {
+		return nil
+	}
+	return c.memory.Close()
 }
 
 // rewrite checks the whole module and writes it anew.
@@ -23,11 +39,15 @@ func rewrite(src Source) (*guestCode, *LoadError) {
 	if refused := checkSizes(m, src.Policy.Limits.Memory); refused != nil {
 		return nil, refused
 	}
-	out, err := m.Rewrite(wasmbin.Options{})
+	out, err := m.Rewrite(wasmbin.Options{Bare: true})
 	if err != nil {
 		return nil, refuseCode(err)
 	}
-	return &guestCode{m, out}, nil
+	img, refused := layOut(m)
+	if refused != nil {
+		return nil, refused
+	}
+	return &guestCode{m, out, img}, nil
 }
 
 // refuseCode puts what is wrong with a module into the words of this package.

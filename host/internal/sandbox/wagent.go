@@ -5,10 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-
-	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -53,16 +49,9 @@ func (r *reactor) call(g *guest, req *request) (*answer, error) {
 	return &answer{raw: raw}, nil
 }
 
-// instance is one living guest.
-type instance struct {
-	guest *guest
-	mod   api.Module
-	brake *brake
-}
-
 // start makes a fresh instance and initialises it.
 func (r *reactor) start(g *guest) (*instance, error) {
-	in, err := r.code.instantiate(g, g.config(noInput(), g.log()))
+	in, err := r.code.instantiate(g, g.config(noInput(), g.log()), r.code.base)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +63,10 @@ func (r *reactor) start(g *guest) (*instance, error) {
 }
 
 func (in *instance) initialize() error {
-	if f := in.mod.ExportedFunction(abi.ExportInitialize); f != nil {
+	if err := in.start(); err != nil {
+		return err
+	}
+	if f := in.function(abi.ExportInitialize); f != nil {
 		if _, err := f.Call(in.guest.ctx); err != nil {
 			return fmt.Errorf("initialising: %w", err)
 		}
@@ -84,23 +76,6 @@ func (in *instance) initialize() error {
 		err = fault(FaultInvalidResult, "the tool speaks version %d of the ABI, this host version %d", uint32(v), abi.Version)
 	}
 	return err
-}
-
-// close ends the instance. The engine may have closed it already.
-func (in *instance) close() {
-	in.brake.release()
-	// Closing an instance only gives back what this process holds; the error
-	// would be that of a descriptor, and those are closed by their owner.
-	_ = in.mod.Close(context.WithoutCancel(in.guest.ctx))
-}
-
-// invoke calls an export that has one result.
-func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
-	res, err := in.mod.ExportedFunction(name).Call(in.guest.ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res[0], nil
 }
 
 // write puts data into a buffer of the guest.
@@ -147,37 +122,4 @@ func encodeRequest(req *abi.Request) ([]byte, error) {
 		return nil, fault(FaultInternal, "the request could not be written: %v", err)
 	}
 	return b, nil
-}
-
-// compiled is code in a runtime of its own: names, host modules and closing
-// are shared within a runtime.
-type compiled struct {
-	runtime wazero.Runtime
-	code    wazero.CompiledModule
-	entry   *cacheEntry
-}
-
-// instantiate makes an instance that its context can stop, and runs its start
-// function, which the engine knows as any other.
-func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig) (*instance, error) {
-	mod, err := c.runtime.InstantiateModule(g.ctx, c.code, cfg)
-	if err != nil {
-		return nil, err
-	}
-	in := &instance{g, mod, newBrake(g.ctx, mod)}
-	if start := mod.ExportedFunction(wasmbin.StartExport); start != nil {
-		if _, err := start.Call(g.ctx); err != nil {
-			in.close()
-			return nil, fmt.Errorf("starting: %w", err)
-		}
-	}
-	return in, nil
-}
-
-func (c *compiled) close(ctx context.Context) error {
-	err := c.runtime.Close(ctx)
-	if e := c.entry.close(ctx); err == nil {
-		err = e
-	}
-	return err
 }

@@ -53,12 +53,14 @@ func (c *command) call(g *guest, req *request) (*answer, error) {
 // exec runs the program to its end and returns its output and exit code.
 func (c *command) exec(g *guest, stdin io.Reader, arg string) ([]byte, uint32, error) {
 	out := &output{guest: g}
-	in, err := c.code.instantiate(g, g.config(stdin, out, c.name, arg))
+	in, err := c.code.instantiate(g, g.config(stdin, out, c.name, arg), c.code.base)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer in.close()
-	_, err = in.mod.ExportedFunction(abi.ExportStart).Call(g.ctx)
+	if err = in.start(); err == nil {
+		_, err = in.function(abi.ExportStart).Call(g.ctx)
+	}
 	var exit *sys.ExitError
 	switch {
 	case g.ctx.Err() != nil:

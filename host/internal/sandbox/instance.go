@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+)
+
+// compiled is code in a runtime of its own: names, host modules and closing
+// are shared within a runtime.
+type compiled struct {
+	runtime wazero.Runtime
+	code    wazero.CompiledModule
+	entry   *cacheEntry
+	base    snapshot // as instances are when they are made
+	mutable []wasmbin.MutableGlobal
+	// exact says that memory and globals are all that a call can change of an
+	// instance: it leaves tables and segments alone, and its globals are numbers.
+	exact bool
+}
+
+// snapshot is what instances start from.
+type snapshot struct {
+	memory  *linear.Image
+	globals []uint64 // of compiled.mutable; nil: as the code says
+}
+
+func (c *compiled) close(ctx context.Context) error {
+	err := c.runtime.Close(ctx)
+	if c.base.memory != nil {
+		err = errors.Join(err, c.base.memory.Close())
+	}
+	if e := c.entry.close(ctx); err == nil {
+		err = e
+	}
+	return err
+}
+
+// layOut makes the memory that a module starts with: zeros and its active data
+// segments, which the engine does not see.
+func layOut(m *wasmbin.Module) (*linear.Image, *LoadError) {
+	if m.Memory == nil {
+		return nil, nil
+	}
+	mem := make([]byte, int(m.Memory.Min)*pageSize)
+	fits := true
+	known := m.ActiveData(func(offset uint32, b []byte) {
+		if uint64(offset)+uint64(len(b)) > uint64(len(mem)) {
+			fits = false
+			return
+		}
+		copy(mem[offset:], b)
+	})
+	switch {
+	case !fits:
+		return nil, refuse(LoadMalformed, "this is not a valid core module: its data does not fit into its memory", "")
+	case !known:
+		return nil, refuse(LoadImport, "the place of the module's data depends on an import, which this host does not have", "")
+	}
+	img, err := linear.NewImage(mem)
+	if err != nil {
+		return nil, refuse(LoadMemory, "the module's memory could not be laid out: "+oneLine(err.Error(), maxMessage), "")
+	}
+	return img, nil
+}
+
+// instance is one guest. It belongs to one call at a time.
+type instance struct {
+	guest  *guest
+	mod    api.Module
+	brake  *brake
+	memory *memory // nil: the module has none
+	left   api.MutableGlobal
+	stop   api.MutableGlobal
+	vars   []api.MutableGlobal // of compiled.mutable
+	funcs  map[string]api.Function
+}
+
+// instantiate makes an instance that starts from s. None of its code runs.
+func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig, s snapshot) (*instance, error) {
+	alloc := &imageAllocator{arena: g.arena, image: s.memory}
+	mod, err := c.runtime.InstantiateModule(experimental.WithMemoryAllocator(g.ctx, alloc), c.code, cfg)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{
+		guest: g, mod: mod, memory: alloc.made,
+		left: mutable(mod, wasmbin.LeftExport), stop: mutable(mod, wasmbin.StopExport),
+		funcs: make(map[string]api.Function),
+	}
+	for _, v := range c.mutable {
+		in.vars = append(in.vars, mutable(mod, wasmbin.GlobalExport(v.Index)))
+	}
+	if err := in.fit(s); err != nil {
+		in.close()
+		return nil, err
+	}
+	in.brake = newBrake(g.ctx, in.stop)
+	return in, nil
+}
+
+func mutable(mod api.Module, name string) api.MutableGlobal {
+	return mod.ExportedGlobal(name).(api.MutableGlobal)
+}
+
+// fit gives the memory the size that it had when s was captured, and sets the
+// globals.
+func (in *instance) fit(s snapshot) error {
+	if s.memory != nil {
+		if more := s.memory.Size() - int(in.mod.Memory().Size()); more > 0 {
+			if _, ok := in.mod.Memory().Grow(uint32(more / pageSize)); !ok {
+				return errors.New("the memory does not grow to what it was")
+			}
+		}
+	}
+	for i, v := range s.globals {
+		in.vars[i].Set(v)
+	}
+	return nil
+}
+
+// join makes an idle instance part of a call.
+func (in *instance) join(g *guest, s snapshot) bool {
+	in.guest = g
+	if in.memory != nil && !in.memory.join(g.arena) {
+		return false
+	}
+	for i, v := range s.globals {
+		in.vars[i].Set(v)
+	}
+	in.left.Set(0)
+	in.stop.Set(0)
+	in.brake = newBrake(g.ctx, in.stop)
+	return true
+}
+
+// start runs the module's start function, which the engine knows as any other.
+func (in *instance) start() error {
+	if in.function(wasmbin.StartExport) == nil {
+		return nil
+	}
+	if _, err := in.function(wasmbin.StartExport).Call(in.guest.ctx); err != nil {
+		return fmt.Errorf("starting: %w", err)
+	}
+	return nil
+}
+
+// function returns an export, or nil. Looking one up takes the engine longer
+// than a short call.
+func (in *instance) function(name string) api.Function {
+	f, ok := in.funcs[name]
+	if !ok {
+		f = in.mod.ExportedFunction(name)
+		in.funcs[name] = f
+	}
+	return f
+}
+
+// invoke calls an export that has one result.
+func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
+	res, err := in.function(name).Call(in.guest.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res[0], nil
+}
+
+// close ends the instance. The engine may have closed it already.
+func (in *instance) close() {
+	if in.brake != nil {
+		in.brake.release()
+	}
+	// Closing an instance only gives back what this process holds; the error
+	// would be that of a descriptor, and those are closed by their owner.
+	_ = in.mod.Close(context.WithoutCancel(in.guest.ctx))
+}
