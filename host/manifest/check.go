@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// Check applies the rules of the file to a manifest made in Go. Paths in it are
-// relative to Dir, or to the working directory where Dir is empty. The error
-// holds every fault, joined, each an [*Error] with its field.
+// Check applies the rules of the file to a manifest, and looks at the files and
+// folders that it names. In one made in Go paths are relative to Dir, or to the
+// working directory where Dir is empty. The error holds every fault, joined, each
+// an [*Error] with its field, and its place where the manifest was read.
 func (m *Manifest) Check() error {
 	c := &checker{Manifest: m, faults: &faults{}}
 	c.manifest()
@@ -26,10 +27,16 @@ type checker struct {
 	*Manifest
 	*faults
 	known map[string]bool // fields that something is wrong with already
+	own   []belonging     // what no tool may write, once it is needed
 }
 
 func (c *checker) fail(field, format string, args ...any) {
 	c.tell(fault{field: field, message: fmt.Sprintf(format, args...)})
+}
+
+// absent tells a fault of a file or a folder that the manifest names.
+func (c *checker) absent(field, format string, args ...any) {
+	c.tell(fault{field: field, message: fmt.Sprintf(format, args...), files: true})
 }
 
 func (c *checker) tell(f fault) {
@@ -146,6 +153,11 @@ func (c *checker) model() {
 		c.fail("model.retry.initial", "is longer than model.retry.max")
 	}
 	c.encodable("model.extra", m.Extra)
+	for _, key := range []string{"messages", "model", "stream", "tools"} {
+		if _, ok := m.Extra[key]; ok {
+			c.fail(entry("model.extra", key), "extra cannot replace what the host sends as %q", key)
+		}
+	}
 }
 
 // address checks an endpoint. What it is, is never in the error: it may come
@@ -192,9 +204,9 @@ func (c *checker) regular(field, path string) {
 	info, err := os.Stat(c.absolute(path))
 	switch {
 	case err != nil:
-		c.fail(field, "no such file: %s", c.shown(path))
+		c.absent(field, "no such file: %s", c.shown(path))
 	case !info.Mode().IsRegular():
-		c.fail(field, "not a file: %s", c.shown(path))
+		c.absent(field, "not a file: %s", c.shown(path))
 	}
 }
 
@@ -206,9 +218,11 @@ func (c *checker) folders(field string, grants map[string]string) {
 		info, err := os.Stat(c.absolute(host))
 		switch {
 		case err != nil:
-			c.fail(entry(field, host), "no such folder: %s", c.shown(host))
+			c.absent(entry(field, host), "no such folder: %s", c.shown(host))
 		case !info.IsDir():
-			c.fail(entry(field, host), "not a folder: %s", c.shown(host))
+			c.absent(entry(field, host), "not a folder: %s", c.shown(host))
+		default:
+			c.kernel(entry(field, host), c.absolute(host))
 		}
 	}
 }

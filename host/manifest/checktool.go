@@ -64,6 +64,11 @@ func (c *checker) tool(field string, t *Tool) {
 	}, &policy.Grants{})
 	c.folders(field+".allow.read", t.Allow.Read)
 	c.folders(field+".allow.write", t.Allow.Write)
+	for _, host := range sortedKeys(t.Allow.Write) {
+		if why := c.covers(c.absolute(host)); why != "" {
+			c.absent(entry(field+".allow.write", host), "%s", why)
+		}
+	}
 }
 
 func (c *checker) module(field, module string) {

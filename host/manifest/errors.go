@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // Error is one fault of a manifest. Its text is one line. It holds of the file
@@ -67,6 +69,7 @@ type fault struct {
 	field   string
 	message string
 	cause   error
+	files   bool // of a file or a folder that is named, not of the text
 }
 
 // maxFaults is how many faults are reported.
@@ -74,10 +77,12 @@ const maxFaults = 100
 
 // faults collects what is wrong, so that all of it is told at once.
 type faults struct {
-	all []fault
+	all  []fault
+	text bool // one of them is of the text
 }
 
 func (f *faults) add(one fault) {
+	f.text = f.text || !one.files
 	if len(f.all) <= maxFaults {
 		f.all = append(f.all, one)
 	}
@@ -146,12 +151,39 @@ func (t *Tool) Pos() string {
 	return place(t.origin.path, p.line, p.column)
 }
 
-// Fault makes an error about the tool's module, or about a tool of it, an
-// [*Error] at its entry. An [*Error] stays as it is; nil stays nil.
-func (t *Tool) Fault(err error) error {
+// Fault makes an error about a field, such as agent.exit_conditions[0], an
+// [*Error] at its place. An [*Error] stays as it is; nil stays nil.
+func (m *Manifest) Fault(field string, err error) error {
+	return faultAt(m.origin, field, m.origin.near(field), err)
+}
+
+func faultAt(o *origin, field string, p position, err error) error {
 	if known := (*Error)(nil); err == nil || errors.As(err, &known) {
 		return err
 	}
+	return fault{position: p, field: field, message: oneLine(err.Error()), cause: err}.in(o.file())
+}
+
+// FolderFault makes an error about the folder that the guest sees as guest, an
+// [*Error] at its grant. An [*Error] stays as it is; nil stays nil.
+func (t *Tool) FolderFault(guest string, err error) error {
+	for _, g := range []struct {
+		field   string
+		folders map[string]string
+	}{{"allow.read", t.Allow.Read}, {"allow.write", t.Allow.Write}} {
+		for host, at := range g.folders {
+			if clean, bad := policy.CleanGuestPath(at); bad == nil && clean == guest {
+				field := within(t.field, entry(g.field, host))
+				return faultAt(t.origin, field, t.origin.near(field), err)
+			}
+		}
+	}
+	return t.Fault(err)
+}
+
+// Fault makes an error about the tool's module, or about a tool of it, an
+// [*Error] at its entry. An [*Error] stays as it is; nil stays nil.
+func (t *Tool) Fault(err error) error {
 	field := t.field
 	if field == "" {
 		field = "tool " + strconv.Quote(cut(filepath.Base(t.Module), maxShown))
@@ -160,7 +192,7 @@ func (t *Tool) Fault(err error) error {
 	if p.line == 0 {
 		p = t.origin.at(t.field)
 	}
-	return fault{position: p, field: field, message: oneLine(err.Error()), cause: err}.in(t.origin.file())
+	return faultAt(t.origin, field, p, err)
 }
 
 // maxShown is how many bytes of somebody's text a message holds.

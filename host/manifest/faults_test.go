@@ -17,22 +17,29 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 	dir := folder(t)
 	for src, want := range map[string]string{
 		// The text.
-		"":                               `1:1: the manifest is empty: begin with "version: 1"`,
-		"# nothing\n":                    `1:1: the manifest is empty: begin with "version: 1"`,
-		"- a\n":                          "1:1: must be a mapping, found a list",
-		"version: 1\nname: [a\n":         "2:7: not valid YAML: sequence end token ']' not found",
-		"version: 1\n\tname: a\n":        "2:1: found character ' ' that cannot start any token",
-		"version: 1\nname: \"a\n":        "2:7: could not find end character of double-quoted text",
-		"version: 1\n---\nname: a\n":     "2:1: a manifest is one YAML document, and here another begins",
-		"version: 1\nname: \x00\n":       "2:1: the line has a control character in it",
-		"version: 1\nname: \xff\n":       "2:1: the line is not valid UTF-8",
-		"version: !!int 1\n":             "1:10: YAML tags are not supported",
-		"version: 1\nmodel: !Model {}\n": "2:8: YAML tags are not supported",
-		"%YAML 1.2\n---\nversion: 1\n":   "1:1: YAML directives are not supported",
-		"version: 1\nagent:\n  <<: {}\n": `3:3: "<<" is not supported: write the fields out`,
-		"version: 1\nname: *a\n":         "2:7: name: there is no anchor \"a\"",
-		"version: 1\nname: a\nname: b\n": `3:1: the field "name" is there twice`,
-		"version: 1\n1: a\n":             "2:1: a field's name must be a string, found a number: put it in quotes",
+		"":                        `1:1: the manifest is empty: begin with "version: 1"`,
+		"# nothing\n":             `1:1: the manifest is empty: begin with "version: 1"`,
+		"- a\n":                   "1:1: must be a mapping, found a list",
+		"version: 1\nname: [a\n":  "2:7: not valid YAML: sequence end token ']' not found",
+		"version: 1\n\tname: a\n": "2:1: a tab stands where YAML takes spaces only: indent with spaces",
+		"version: 1\nmodel:\n  name: a\n\tstream: true\n": "4:1: a tab stands where YAML takes spaces only: indent with spaces",
+		"\tversion: 1\n":                                       "1:1: a tab stands where YAML takes spaces only: indent with spaces",
+		"version: 1\nmodel: {api_key: ${KEY}}\n":               `2:18: put ${…} in quotes inside { } and [ ], such as {api_key: "${NAME}"}`,
+		"version: 1\nmodel: {base_url: http://${H}:80/v1}\n":   `2:19: put ${…} in quotes inside { } and [ ], such as {api_key: "${NAME}"}`,
+		"version: 1\ntools:\n  - {module: ${DIR:-.}/a.wasm}\n": `3:14: put ${…} in quotes inside { } and [ ], such as {api_key: "${NAME}"}`,
+		"version: 1\nmodel: {extra: {stop: [${A}]}}\n":         `2:24: put ${…} in quotes inside { } and [ ], such as {api_key: "${NAME}"}`,
+		"version: 1\nname: cost $ {a}\n":                       `2:7: name: "cost $ {a}" is not a name: at most 64 letters, digits, _ and -, and no digit or - first`,
+		"version: 1\nname: \"a\n":                              "2:7: could not find end character of double-quoted text",
+		"version: 1\n---\nname: a\n":                           "2:1: a manifest is one YAML document, and here another begins",
+		"version: 1\nname: \x00\n":                             "2:1: the line has a control character in it",
+		"version: 1\nname: \xff\n":                             "2:1: the line is not valid UTF-8",
+		"version: !!int 1\n":                                   "1:10: YAML tags are not supported",
+		"version: 1\nmodel: !Model {}\n":                       "2:8: YAML tags are not supported",
+		"%YAML 1.2\n---\nversion: 1\n":                         "1:1: YAML directives are not supported",
+		"version: 1\nagent:\n  <<: {}\n":                       `3:3: "<<" is not supported: write the fields out`,
+		"version: 1\nname: *a\n":                               "2:7: name: there is no anchor \"a\"",
+		"version: 1\nname: a\nname: b\n":                       `3:1: the field "name" is there twice`,
+		"version: 1\n1: a\n":                                   "2:1: a field's name must be a string, found a number: put it in quotes",
 
 		// The whole.
 		"name: a\n":                `1:1: the field "version" is missing: write "version: 1"`,
@@ -81,6 +88,8 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		"version: 1\nmodel: {retry: {initial: 50s, max: 1s}}\n":        `2:26: model.retry.initial: is longer than model.retry.max`,
 		"version: 1\nmodel: {fallback: []}\n":                          `2:9: model: "fallback" is not supported yet`,
 		"version: 1\nmodel: {extra: {a: .inf}}\n":                      `2:20: model.extra["a"]: infinity cannot be used here: it is not a value of JSON`,
+
+		"version: 1\nmodel: {extra: {model: a, messages: [], tools: [], stream: true}}\n": "2:24: model.extra[\"model\"]: extra cannot replace what the host sends as \"model\"\n2:37: model.extra[\"messages\"]: extra cannot replace what the host sends as \"messages\"\n2:48: model.extra[\"tools\"]: extra cannot replace what the host sends as \"tools\"\n2:60: model.extra[\"stream\"]: extra cannot replace what the host sends as \"stream\"",
 
 		// The agent.
 		"version: 1\nagent: {planner: react}\n":                `2:18: agent.planner: "react" is not supported yet; use tools`,
@@ -144,6 +153,12 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		oneTool + "    config: {a: 1, a: 2}\n":                                             `4:20: tools[0].config: the field "a" is there twice`,
 	} {
 		m, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), noEnv)
+		if (err == nil) != (m != nil) {
+			t.Errorf("%s: a manifest and an error", src)
+		}
+		if err == nil {
+			err = m.Check()
+		}
 		var got []string
 		for line := range strings.Lines(messages(err, dir)) {
 			got = append(got, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "wagent.yaml:"))
@@ -151,9 +166,6 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		want := strings.ReplaceAll(want, "DIR", dir)
 		if diff := cmp.Diff(strings.ReplaceAll(want, dir+"/", ""), strings.Join(got, "\n")); diff != "" {
 			t.Errorf("%s%s", src, diff)
-		}
-		if (err == nil) != (m != nil) {
-			t.Errorf("%s: a manifest and an error", src)
 		}
 		if fault := (*Error)(nil); err != nil && !errors.As(err, &fault) {
 			t.Errorf("%s: %T", src, err)

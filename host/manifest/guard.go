@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
@@ -40,6 +42,12 @@ func guard(src string) (token.Tokens, *fault) {
 		return nil, &fault{message: fmt.Sprintf("the manifest is too large: it has more than %d parts", maxTokens)}
 	}
 	for _, tk := range tokens {
+		if tk.Type == token.InvalidType {
+			return nil, invalid(src, tk)
+		}
+		if p, why := g.lookForVariable(tk); why != "" {
+			return nil, &fault{position: p, message: why}
+		}
 		if why := g.look(tk); why != "" {
 			return nil, &fault{position: positionOf(tk), message: why}
 		}
@@ -47,9 +55,36 @@ func guard(src string) (token.Tokens, *fault) {
 	return tokens, nil
 }
 
+// invalid is the fault of a token that is none. Of a tab it is told in words: the
+// character itself says nothing on a terminal.
+func invalid(src string, tk *token.Token) *fault {
+	p := positionOf(tk)
+	if !strings.Contains(tk.Error, "tab") && !strings.Contains(tk.Error, "\t") {
+		return &fault{position: p, message: said(tk.Error)}
+	}
+	lines := strings.Split(src, "\n")
+	if p.line >= 1 && p.line <= len(lines) {
+		before, _, _ := strings.Cut(lines[p.line-1], "\t")
+		p.column = utf8.RuneCountInString(before) + 1
+	}
+	return &fault{position: p, message: "a tab stands where YAML takes spaces only: indent with spaces"}
+}
+
 type tokenGuard struct {
 	flow, line, entries, anchors, documents int
 	seen                                    bool // something of a document was there
+	last                                    *token.Token
+}
+
+// lookForVariable finds a variable without quotes inside of brackets, where its
+// own brackets are YAML. It returns where the text with it begins.
+func (g *tokenGuard) lookForVariable(tk *token.Token) (position, string) {
+	last := g.last
+	g.last = tk
+	if g.flow > 0 && tk.Type == token.MappingStartType && last != nil && last.Type == token.StringType && strings.HasSuffix(last.Value, "$") {
+		return positionOf(last), `put ${…} in quotes inside { } and [ ], such as {api_key: "${NAME}"}`
+	}
+	return position{}, ""
 }
 
 func (g *tokenGuard) look(tk *token.Token) string {
@@ -60,8 +95,6 @@ func (g *tokenGuard) look(tk *token.Token) string {
 		}
 	}
 	switch tk.Type {
-	case token.InvalidType:
-		return said(tk.Error)
 	case token.DirectiveType:
 		return "YAML directives are not supported"
 	case token.TagType:

@@ -21,7 +21,9 @@ import (
 
 // Load reads the manifest at path. getenv looks up the variables of ${NAME};
 // nil is the environment of the process. The error holds every fault that was
-// found, joined, each an [*Error].
+// found, joined, each an [*Error]. Where the text is without fault there is none:
+// of files and folders that are named and cannot be used, [Manifest.Check] tells,
+// and so does whoever opens them.
 func Load(path string, getenv func(string) (string, bool)) (*Manifest, error) {
 	// Before it is opened: opening a FIFO would wait for somebody to write.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -75,8 +77,8 @@ func Parse(data []byte, path string, getenv func(string) (string, bool)) (*Manif
 	if _, ok := m.origin.keys["version"]; !ok {
 		c.fail("", `the field "version" is missing: write "version: 1"`)
 	}
-	if err := r.join(path); err != nil {
-		return nil, err
+	if r.text {
+		return nil, r.join(path)
 	}
 	m.warn(r.literals)
 	return m, nil

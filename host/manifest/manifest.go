@@ -2,7 +2,8 @@
 // loop, its tools, and what each tool may do. Reading is strict: an unknown
 // field, a wrong type, a field that this version does not have yet or a module
 // that is not there is an [Error] with file, line and column, and all of them
-// are told at once.
+// are told at once: those of the text by [Load], those of what it names by
+// [Manifest.Check].
 //
 //	m, err := manifest.Load("wagent.yaml", nil)
 package manifest

@@ -236,29 +236,73 @@ tools:
 func TestAKeyInTheFileIsWarnedOfAndNotPrinted(t *testing.T) {
 	dir := folder(t)
 	const key = "sk-abcdefghijklmnopqrstuvwxyz"
-	src := "version: 1\nmodel:\n  api_key: " + key + "\ntools:\n  - module: tools/wordcount.wasm\n    config: {token: " + key + "}\n    allow: {write: {.: /all}}\n"
-	m, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), noEnv)
+	src := "version: 1\nmodel:\n  name: m\n  api_key: " + key + "\ntools:\n  - module: tools/wordcount.wasm\n    config: {token: " + key + "}\n"
+	want := []string{
+		"wagent.yaml:4:12: model.api_key: a key is written in the manifest: use ${NAME} and set the variable, so that the key is not shared with the file",
+		`wagent.yaml:7:21: tools[0].config["token"]: this looks like a key, and a guest or the model can read it: whoever has the file has the key too`,
+	}
+	if diff := cmp.Diff(want, warnings(t, dir, src, nil)); diff != "" {
+		t.Error(diff)
+	}
+	for _, short := range []string{"x", "abc123", "0123456789abcdef"} {
+		src := "version: 1\nmodel: {name: m, api_key: \"" + short + "\"}\n"
+		if got := warnings(t, dir, src, nil); len(got) != 1 || !strings.HasPrefix(got[0], "wagent.yaml:2:27: model.api_key: a key is written in the manifest") {
+			t.Errorf("%s: %q", src, got)
+		}
+	}
+	for _, none := range []string{"${KEY}", "${NONE:-}", "${NONE:-none}", ""} {
+		src := "version: 1\nmodel: {name: m, api_key: \"" + none + "\"}\n"
+		if got := warnings(t, dir, src, map[string]string{"KEY": key}); len(got) != 0 {
+			t.Errorf("%s: %q", src, got)
+		}
+	}
+}
+
+// warnings are those of a manifest in dir, which has no fault. None holds a key.
+func warnings(t *testing.T, dir, src string, vars map[string]string) []string {
+	t.Helper()
+	m, err := Parse([]byte(src), filepath.Join(dir, "wagent.yaml"), env(vars))
+	if err == nil {
+		err = m.Check()
+	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s%v", src, err)
 	}
 	var got []string
 	for _, w := range m.Warnings() {
-		if strings.Contains(w.String(), key) {
+		if strings.Contains(w.String(), "abcdef") {
 			t.Errorf("the key is printed: %s", w)
 		}
-		got = append(got, strings.TrimPrefix(w.String(), dir+"/"))
+		got = append(got, strings.TrimPrefix(w.String(), dir+string(filepath.Separator)))
 	}
-	want := []string{
-		"wagent.yaml:3:12: model.api_key: a key is written in the manifest: use ${NAME} and set the variable, so that the key is not shared with the file",
-		`wagent.yaml:6:21: tools[0].config["token"]: this looks like a key, and a guest or the model can read it: whoever has the file has the key too`,
-		`wagent.yaml:7:24: tools[0].allow.write["` + dir + `"]: the module may write in the folder of the manifest: give it a folder of its own`,
+	return got
+}
+
+func TestAModelWithoutANameIsWarnedOf(t *testing.T) {
+	dir := folder(t)
+	const said = ": model.name: the manifest names no model, so a run has to be told one: write the field, or give --model"
+	for src, place := range map[string]string{
+		"version: 1\n":                                                  "1:1",
+		"version: 1\nmodel:\n  stream: true\n":                          "3:3",
+		"version: 1\nmodel: {stream: true}\n":                           "2:8",
+		"version: 1\nmodel: {name: \"\"}\n":                             "2:15",
+		"version: 1\nmodel: {name: m}\n":                                "",
+		"version: 1\nmodel: {provider: replay, recording: run.jsonl}\n": "",
+	} {
+		var want []string
+		if place != "" {
+			want = []string{"wagent.yaml:" + place + said}
+		}
+		if diff := cmp.Diff(want, warnings(t, dir, src, nil)); diff != "" {
+			t.Errorf("%s%s", src, diff)
+		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	m, err := Parse([]byte("version: 1\n"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
 	}
-	m, err = Parse([]byte("version: 1\nmodel: {api_key: \"${KEY}\"}\n"), filepath.Join(dir, "wagent.yaml"), env(map[string]string{"KEY": key}))
-	if err != nil || len(m.Warnings()) != 0 {
-		t.Errorf("%v, %v", err, m.Warnings())
+	if m.Model.Name = "given"; len(m.Warnings()) != 0 || len((&Manifest{}).Warnings()) != 0 {
+		t.Errorf("%v", m.Warnings())
 	}
 }
 
@@ -296,6 +340,32 @@ func TestAFaultOfAModuleHasThePlaceOfItsEntry(t *testing.T) {
 	made := (&Tool{Module: "x/y.wasm"}).Fault(cause)
 	if want := `tool "y.wasm": the module has no exports and more`; made.Error() != want {
 		t.Errorf("got %v", made)
+	}
+}
+
+func TestAFaultHasThePlaceOfItsFieldOrGrant(t *testing.T) {
+	dir := folder(t)
+	m, err := Parse(example(t, "full.yaml"), filepath.Join(dir, "wagent.yaml"), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("is not good")
+	for want, got := range map[string]error{
+		"wagent.yaml:24:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
+		`wagent.yaml:54:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
+		`wagent.yaml:55:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
+		"wagent.yaml:28:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
+		`allow.write["o"]: is not good`:                               (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
+	} {
+		if messages(got, dir) != want || !errors.Is(got, cause) {
+			t.Errorf("got %q, want %q", messages(got, dir), want)
+		}
+		if m.Fault("name", got) != got || m.Tools[0].FolderFault("/out", got) != got {
+			t.Error("a fault that has its place is wrapped again")
+		}
+	}
+	if m.Fault("name", nil) != nil || m.Tools[0].FolderFault("/out", nil) != nil {
+		t.Error("nothing wrong is a fault")
 	}
 }
 
