@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.read, "read", nil, "grant HOST:GUEST, a folder to read")
 	flags.StringArrayVar(&f.write, "write", nil, "grant HOST:GUEST, a folder to read and write")
 	flags.StringArrayVar(&f.env, "env", nil, "grant an environment variable KEY=VALUE")
-	flags.StringArrayVar(&f.config, "config", nil, "give the guest a plain value KEY=VALUE")
+	flags.StringArrayVar(&f.config, "config", nil, "give the guest a value KEY=VALUE; a number, true, false, null and a \"string\" are read as JSON")
 	flags.BoolVar(&f.private, "private-networks", false, "allow loopback and private addresses where --allow-http names them")
 	flags.Var(sizeFlag{&f.memory}, "memory", "limit of linear memory, such as 64MiB")
 	flags.Var(sizeFlag{&f.output}, "output-limit", "limit of the result, such as 1MiB")
@@ -64,12 +65,18 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 	if err != nil {
 		return err
 	}
-	h, err := a.openTool(ctx, tool, name)
+	scr := a.openScreen(a.out)
+	defer scr.close()
+	h, err := a.openTool(ctx, tool, name, scr)
 	if err != nil {
-		return ofEntry(err)
+		return ofEntry(err, tool)
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
-	out, err := a.watch(name, func() (host.Outcome, error) { return h.Call(ctx, name, args) })
+	if a.outLost {
+		scr.note(scr.style.yellow("wagent: warning: ") + lostOutput)
+	}
+	out, err := a.watch(ctx, h, scr, name, args)
+	scr.close()
 	if err != nil {
 		return err
 	}
@@ -84,22 +91,30 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 	return err
 }
 
-// watch makes a call under a live line.
-func (a *app) watch(name string, call func() (host.Outcome, error)) (host.Outcome, error) {
-	scr := a.openScreen(a.out)
-	defer scr.close()
+// watch makes a call under a live line, and shows what the tool says as a run
+// does.
+func (a *app) watch(ctx context.Context, h *host.Host, scr *screen, name string, args json.RawMessage) (host.Outcome, error) {
+	v := &textView{scr: scr, style: scr.style, verbose: a.verbose > 0}
 	a.logger(scr).Debug("calling", "tool", name)
 	scr.begin(name, visible.Line(name, maxLog))
-	return call()
+	return h.Watch(ctx, name, args, func(b run.Body) {
+		switch b := b.(type) {
+		case run.Logged:
+			v.logged(b)
+		case run.Progressed:
+			b.CallID = name // as the live line knows it: there is one call
+			v.progressed(b)
+		}
+	})
 }
 
 // ofEntry words the faults of the entry that the flags stand for: there is no
 // manifest, so its place in one says nothing.
-func ofEntry(err error) error {
+func ofEntry(err error, t *manifest.Tool) error {
 	var all []error
 	for _, one := range flatten(err) {
 		if e, ok := one.(*manifest.Error); ok && e.Path == "" { //nolint:errorlint // the outermost only
-			one = errors.New(strings.TrimPrefix(e.Error(), "tools[0]."))
+			one = errors.New(withFlag(strings.TrimPrefix(e.Error(), "tools[0]."), t))
 		}
 		all = append(all, one)
 	}
@@ -114,18 +129,34 @@ func (a *app) arguments(given string) (json.RawMessage, error) {
 		}
 		given = text
 	}
-	if !json.Valid([]byte(given)) {
-		return nil, errors.New("--args is not JSON")
+	var v any
+	if err := json.Unmarshal([]byte(given), &v); err != nil {
+		return nil, fmt.Errorf("--args is not JSON: %w", at(given, err))
 	}
 	return json.RawMessage(given), nil
+}
+
+// at adds to an error of JSON its place in text.
+func at(text string, err error) error {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return err
+	}
+	before := text[:max(0, min(int(syntax.Offset)-1, len(text)))]
+	if int(syntax.Offset) == len(text) && strings.HasPrefix(syntax.Error(), "unexpected end") {
+		before = text // the fault is that there is no more
+	}
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
 // openTool loads the module. One that declares no tool has the tool it is asked
 // for: a program takes any name, and a plain Extism plugin the name of one of its
 // functions. A module of the wagent ABI has to describe itself.
-func (a *app) openTool(ctx context.Context, t *manifest.Tool, name string) (*host.Host, error) {
+func (a *app) openTool(ctx context.Context, t *manifest.Tool, name string, scr *screen) (*host.Host, error) {
 	open := func(t manifest.Tool) (*host.Host, error) {
-		return host.New(ctx, &manifest.Manifest{Version: 1, Tools: []manifest.Tool{t}}, a.options(a.err))
+		return a.newHost(ctx, &manifest.Manifest{Version: 1, Tools: []manifest.Tool{t}}, scr)
 	}
 	named := *t
 	named.Name = name

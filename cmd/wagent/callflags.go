@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -74,9 +75,25 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 		if t.Config == nil {
 			t.Config = make(map[string]any)
 		}
-		t.Config[k] = v
+		t.Config[k] = scalar(v)
 	}
 	return &t, err
+}
+
+// scalar reads a number, true, false, null or a string in quotes as JSON; all else
+// is a string as it is.
+func scalar(given string) any {
+	dec := json.NewDecoder(strings.NewReader(given))
+	dec.UseNumber()
+	var v any
+	if !json.Valid([]byte(given)) || dec.Decode(&v) != nil {
+		return given
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return given
+	}
+	return v
 }
 
 func folderFlags(flag string, given []string) (map[string]string, error) {

@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,12 +26,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string) {
 }
 
 func TestInspectSaysWhyAToolIsLeftOut(t *testing.T) {
-	module := filepath.Join(t.TempDir(), "leftout.wasm")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", module, "./testdata/leftout")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	module := buildGuest(t, "./testdata/leftout")
 	const why = `tool "broken": arguments: field Done of main.Broken: func() has no JSON`
 	text, _ := command(t, "tools", "inspect", module)
 	if !strings.Contains(text, "\n  works  Works.\n") || !strings.HasSuffix(text, "\nlogs\n  error: "+why+"\n") {

@@ -33,10 +33,10 @@ func (a *app) outcome(o *host.Outcome, t *manifest.Tool, name string) error {
 	st := a.errStyle()
 	if o.Kind == "" {
 		if _, err := io.WriteString(a.out, resultText(&o.Result)); err != nil {
-			return failed(err)
+			return err
 		}
 	}
-	for _, l := range detailLines(o.Detail, maxDetail) {
+	for _, l := range detailLines(o.Detail, resultText(&o.Result), maxDetail) {
 		fmt.Fprintln(a.err, "  "+st.dim(l))
 	}
 	if o.Receipt.Module != "" {
@@ -62,7 +62,7 @@ func callFailure(o *host.Outcome, t *manifest.Tool) string {
 	case run.KindOutput:
 		return fmt.Sprintf("stopped at its output limit of %s (limits.output, --output-limit)", bytesText(p.Limits.Output))
 	default:
-		return string(o.Kind) + ": " + flat(resultText(&o.Result))
+		return withFlag(string(o.Kind)+": "+flat(resultText(&o.Result)), t)
 	}
 }
 

@@ -29,15 +29,20 @@ func receiptText(r *run.Receipt) string {
 }
 
 // detailLines returns the first most lines of what a failed guest left, ready to
-// print.
-func detailLines(detail string, most int) []string {
+// print, without those that are in what was said already.
+func detailLines(detail, said string, most int) []string {
+	said = flat(said)
 	var out []string
+	n := 0
 	for l := range strings.Lines(strings.ReplaceAll(detail, "\t", "  ")) {
 		if strings.TrimSpace(l) == "" {
 			continue
 		}
-		if len(out) == most {
+		if n++; n > most {
 			break
+		}
+		if strings.Contains(said, flat(l)) {
+			continue
 		}
 		out = append(out, visible.Line(strings.TrimRight(l, "\r\n"), maxReason))
 	}

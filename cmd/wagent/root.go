@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,8 @@ func newRoot(a *app) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	asGroup(cmd)
+	cmd.Version = readVersions().String()
+	cmd.SetVersionTemplate("{{.Version}}")
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
 	})
@@ -46,22 +49,40 @@ func newRoot(a *app) *cobra.Command {
 // word that is none of them is an error.
 func asGroup(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
-	cmd.SuggestionsMinimumDistance = 2
+	cmd.SuggestionsMinimumDistance = 1
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return c.Help()
 		}
 		hint := ""
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = fmt.Sprintf(": did you mean %q?", near[0])
+		if near := meant(c, args[0]); near != "" {
+			hint = fmt.Sprintf(": did you mean %q?", near)
 		}
 		return fmt.Errorf("unknown command %q%s: see %q", strings.TrimPrefix(c.CommandPath()+" "+args[0], "wagent "), hint, c.CommandPath()+" --help")
 	}
 }
 
+// meant returns the command of c that word was probably meant to be, or "": one
+// that begins with it, is one letter away, or has the same letters.
+func meant(c *cobra.Command, word string) string {
+	if near := c.SuggestionsFor(word); len(near) > 0 {
+		return near[0]
+	}
+	letters := func(s string) string { return string(slices.Sorted(slices.Values([]byte(s)))) }
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && letters(sub.Name()) == letters(word) {
+			return sub.Name()
+		}
+	}
+	return ""
+}
+
 // options returns how the command makes a host. Its log goes to w.
 func (a *app) options(w io.Writer) *host.Options {
 	o := &host.Options{Logger: a.logger(w)}
+	if a.verbose < 2 {
+		o.Logger = slog.New(told{o.Logger.Handler()})
+	}
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.CacheDir = filepath.Join(dir, "wagent")
 	}
@@ -103,6 +124,17 @@ func oneArg(what string) cobra.PositionalArgs {
 // atMostOne refuses a second argument.
 func atMostOne(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
+		return fmt.Errorf("unexpected argument %q: see %q", args[1], c.CommandPath()+" --help")
+	}
+	return nil
+}
+
+// onePrompt wants a prompt, or the word that it is on standard input.
+func onePrompt(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("PROMPT is missing; use - for standard input")
+	case len(args) > 1:
 		return fmt.Errorf("unexpected argument %q: put the prompt in quotes", args[1])
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,13 +38,13 @@ type runFlags struct {
 func newRun(a *app) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [PROMPT | -]",
+		Use:   "run PROMPT|-",
 		Short: "Run the agent of a manifest on one prompt",
 		Long: "run runs the agent of a manifest on one prompt; with - the prompt is read from\n" +
 			"standard input. The answer goes to standard output; tool calls, their receipts and\n" +
 			"errors go to standard error.",
 		Example: "  wagent run \"What changed in report.txt?\"\n  git diff | wagent run -o json -",
-		Args:    atMostOne,
+		Args:    onePrompt,
 	}
 	f.format = addFormat(cmd, "text", "json", "jsonl")
 	flags := cmd.Flags()
@@ -56,7 +57,7 @@ func newRun(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and call nothing")
 	a.completeTools(cmd, &f.file)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, &f, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, &f, args[0]) }
 	return cmd
 }
 
@@ -65,18 +66,18 @@ func addFile(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "wagent.yaml", "the manifest")
 }
 
-func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) (err error) {
+func (a *app) run(cmd *cobra.Command, f *runFlags, prompt string) (err error) {
 	m, err := a.load(cmd, f)
 	if err != nil {
 		return err
 	}
-	in, err := a.input(cmd, f, args)
+	in, err := a.input(cmd, f, prompt)
 	if err != nil {
 		return err
 	}
 	scr := a.openScreen(a.out)
 	defer scr.close()
-	h, err := host.New(cmd.Context(), m, a.options(scr))
+	h, err := a.newHost(cmd.Context(), m, scr)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,25 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) (err error) {
 	if f.dryRun {
 		return a.dryRun(h, m, in, f.format.value)
 	}
-	return a.drive(cmd.Context(), h, in, &session{view: a.view(f, scr), manifest: m, limit: in.Budget.MaxDuration})
+	if a.outLost {
+		scr.note(scr.style.yellow("wagent: warning: ") + lostOutput)
+	}
+	if m.Model.Provider == "replay" {
+		scr.note(scr.style.dim("the model's replies are played from " + visible.Line(filepath.Base(m.Model.Recording), maxReason)))
+	}
+	s := &session{view: a.view(f, scr), scr: scr, manifest: m, limit: in.Budget.MaxDuration}
+	if m.Model.Provider != "replay" && m.Model.APIKey == "" {
+		s.keyless = a.keyless()
+	}
+	return a.drive(cmd.Context(), h, in, s)
+}
+
+// keyless says why no key is sent.
+func (a *app) keyless() string {
+	if a.getenv("OPENAI_API_KEY") == "" {
+		return "no key is sent: OPENAI_API_KEY is not set (model.api_key)"
+	}
+	return "no key is sent: the manifest has no model.api_key, such as ${OPENAI_API_KEY}"
 }
 
 // warn tells a person what works and should be known.
@@ -129,18 +148,16 @@ func missingManifest(file string, err error) error {
 }
 
 // input makes the run's input of flags and prompt.
-func (a *app) input(cmd *cobra.Command, f *runFlags, args []string) (host.Input, error) {
+func (a *app) input(cmd *cobra.Command, f *runFlags, prompt string) (host.Input, error) {
 	var in host.Input
-	if len(args) == 1 {
-		prompt, err := a.given(args[0])
-		switch {
-		case err != nil:
-			return in, fmt.Errorf("the prompt: %w", err)
-		case strings.TrimSpace(prompt) == "":
-			return in, errors.New("the prompt is empty")
-		}
-		in = host.Text(strings.ToValidUTF8(prompt, "\ufffd"))
+	prompt, err := a.given(prompt)
+	switch {
+	case err != nil:
+		return in, fmt.Errorf("the prompt: %w", err)
+	case strings.TrimSpace(prompt) == "":
+		return in, errors.New("the prompt is empty")
 	}
+	in = host.Text(strings.ToValidUTF8(prompt, "\ufffd"))
 	in.Tools = f.tools
 	if cmd.Flags().Changed("max-steps") {
 		if f.maxSteps < 0 {
@@ -185,6 +202,8 @@ func (a *app) view(f *runFlags, scr *screen) view {
 // session is one run as the command shows it.
 type session struct {
 	view     view
+	scr      *screen
+	keyless  string // why no key is sent, until it has been said; "": one is
 	manifest *manifest.Manifest
 	limit    time.Duration // --max-duration; 0: the manifest's
 }
@@ -202,6 +221,7 @@ func (a *app) drive(ctx context.Context, h *host.Host, in host.Input, s *session
 			return failed(errors.Join(err, s.view.broken(err), s.view.end()))
 		}
 		begun = true
+		s.sayKeyless(ev.Body)
 		if err := s.view.show(ev); err != nil {
 			return failed(errors.Join(fmt.Errorf("writing the answer: %w", err), s.view.end()))
 		}
@@ -211,6 +231,19 @@ func (a *app) drive(ctx context.Context, h *host.Host, in host.Input, s *session
 		return failed(fmt.Errorf("writing the answer: %w", err))
 	}
 	return end
+}
+
+// sayKeyless says with the first failure of the model that it was given no key.
+func (s *session) sayKeyless(b run.Body) {
+	f, failed := b.(run.Failed)
+	_, retried := b.(run.Retried)
+	if !retried && (!failed || !strings.HasPrefix(f.Err.Kind, "model_")) {
+		return
+	}
+	if s.keyless != "" {
+		s.scr.note(s.scr.style.yellow("! ") + s.keyless)
+		s.keyless = ""
+	}
 }
 
 // verdict turns the last event of a run into the end of the command.

@@ -6,12 +6,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wagent-dev/wagent/host/visible"
 )
 
 // redrawEvery is how often the live line moves.
 const redrawEvery = 100 * time.Millisecond
+
+// minFit is how many columns of a text are shown, however long its prefix is.
+const minFit = 12
+
+const (
+	loadTask  = "load"
+	modelTask = "model"
+)
 
 // screen is standard output and standard error when both may be the same
 // terminal: a line of one never begins in the middle of a line of the other, and
@@ -28,6 +37,7 @@ type screen struct {
 
 	middle bool // the cursor of the answer is within a line
 	drawn  bool // the live line is on the screen
+	closed bool
 	frame  int
 	busy   []task
 	fault  error // the first failed write to out
@@ -65,6 +75,7 @@ func (s *screen) close() {
 	defer s.mu.Unlock()
 	s.erase()
 	s.endLine()
+	s.closed = true
 }
 
 func (s *screen) animate() {
@@ -138,6 +149,21 @@ func (s *screen) begin(id, label string) {
 	s.draw()
 }
 
+// loading says which module is being loaded. What is loaded before the live line
+// moves for the first time is never shown: that was not worth a line.
+func (s *screen) loading(module string, n, of int) {
+	label := fmt.Sprintf("compiling %s (%d of %d)", visible.Line(module, maxLog), n, of)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.busy {
+		if s.busy[i].id == loadTask {
+			s.busy[i].label = label
+			return
+		}
+	}
+	s.busy = append(s.busy, task{id: loadTask, label: label, since: time.Now()})
+}
+
 // update changes what the live line says of a task.
 func (s *screen) update(id, note string) {
 	s.mu.Lock()
@@ -183,7 +209,7 @@ func (s *screen) endLine() {
 // draw writes the live line over the one before. There is none while the answer
 // is in the middle of a line.
 func (s *screen) draw() {
-	if !s.live || len(s.busy) == 0 || (s.middle && s.outTerm) {
+	if !s.live || s.closed || len(s.busy) == 0 || (s.middle && s.outTerm) {
 		return
 	}
 	spinner := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
@@ -215,10 +241,7 @@ func crop(line string, columns int) string {
 	}
 	used, cut := 0, 0
 	for i, r := range line {
-		w := 1
-		if r > 0x2fff {
-			w = 2
-		}
+		w := cells(r)
 		if used+w > columns {
 			return line[:cut] + "…"
 		}
@@ -228,4 +251,26 @@ func crop(line string, columns int) string {
 		}
 	}
 	return line
+}
+
+// cells is how many columns a character may take.
+func cells(r rune) int {
+	if r > 0x2fff {
+		return 2
+	}
+	return 1
+}
+
+// fit cuts text to what is left of a terminal's line after a prefix without
+// colours. Where the width is not known it is cut at most bytes.
+func (s *screen) fit(prefix, text string, most int) string {
+	columns := s.width()
+	if columns <= 0 {
+		return visible.Line(text, most)
+	}
+	for _, r := range prefix {
+		columns -= cells(r)
+	}
+	columns = max(columns, minFit)
+	return crop(visible.Line(text, columns*utf8.UTFMax), columns)
 }

@@ -52,12 +52,15 @@ func (l leakless) Run() int {
 //	                runs into one form
 //	seqs FILE       fails unless the events of FILE are numbered without a gap
 func TestScripts(t *testing.T) {
+	chatty := buildGuest(t, "./testdata/chatty")
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("MODULES", filepath.Join(root(t), "testdata", "wasm"))
+			e.Setenv("CHATTY", chatty)
+			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("SCAFFOLD", filepath.Join(root(t), "cmd", "wagent", "scaffold"))
 			return nil
 		},
@@ -66,6 +69,18 @@ func TestScripts(t *testing.T) {
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// buildGuest builds a module of the Go package in dir and returns its path.
+func buildGuest(t *testing.T, dir string) string {
+	t.Helper()
+	module := filepath.Join(t.TempDir(), filepath.Base(dir)+".wasm")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", module, dir)
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return module
 }
 
 func root(t *testing.T) string {

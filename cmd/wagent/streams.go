@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -15,13 +16,14 @@ type streams struct {
 	out, err io.Writer
 	outTerm  bool       // out is a terminal
 	errTerm  bool       // err is a terminal
+	outLost  bool       // nobody can read what is written to out
 	width    func() int // columns of err; 0: not known
 	getenv   func(string) string
 }
 
 func osStreams() *streams {
 	return &streams{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		in: os.Stdin, out: output{os.Stdout}, err: os.Stderr, outLost: lost(os.Stdout),
 		outTerm: isTerminal(os.Stdout), errTerm: isTerminal(os.Stderr),
 		width: func() int {
 			w, _, err := term.GetSize(fd(os.Stderr))
@@ -37,6 +39,18 @@ func osStreams() *streams {
 func fd(f *os.File) int { return int(f.Fd()) } //nolint:gosec // a descriptor fits
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(fd(f)) }
+
+// output is standard output: what cannot be written to it has failed the command,
+// whichever it is.
+type output struct{ w io.Writer }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		err = failed(fmt.Errorf("standard output: %w", err))
+	}
+	return n, err
+}
 
 // visibleWriter makes control characters and terminal escapes visible.
 type visibleWriter struct{ w io.Writer }
@@ -74,3 +88,6 @@ func (s style) dim(t string) string    { return s.wrap("2", t) }
 func (s style) red(t string) string    { return s.wrap("31", t) }
 func (s style) green(t string) string  { return s.wrap("32", t) }
 func (s style) yellow(t string) string { return s.wrap("33", t) }
+
+// lostOutput is told before something is done whose answer nobody will see.
+const lostOutput = "standard output is closed or thrown away: the answer will be lost"

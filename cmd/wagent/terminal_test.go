@@ -96,9 +96,51 @@ func TestARetryVoidsWhatWasSaid(t *testing.T) {
 		run.Retried{Attempt: 1, WaitMS: 500, Error: "stream\nbroke off"},
 		run.Delta{Text: "The whole."}, run.Replied{Step: 1},
 		run.Finished{ExitReason: run.ExitText, Output: "The whole."})
-	want := "Half of\n↻ model: attempt 1: stream\\u{a}broke off: again in 500 ms; what it said above does not count\nThe whole.\n"
+	want := "Half of\n↻ model: stream\\u{a}broke off: attempt 2 in 500 ms; what it said above does not count\nThe whole.\n"
 	if diff := cmp.Diff(want, shown(tty)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestARecordOfSeveralLinesIsShownAsSeveral(t *testing.T) {
+	many := strings.Repeat(`x\u{a}`, 20)
+	for message, want := range map[string]string{
+		"one":                               "  w: error: one\n",
+		`panic: no\u{d}\u{a}\u{9}main.go:1`: "  w: error: panic: no\n  w: error:   main.go:1\n",
+		"":                                  "  w: error: \n",
+		many:                                strings.Repeat("  w: error: x\n", maxDetail) + "  w: error: …\n",
+		`a\u{1b}b`:                          "  w: error: a\\u{1b}b\n",
+	} {
+		a, tty := terminal(nil)
+		play(t, a.textViewOf(), run.Logged{Tool: "w", Level: "error", Message: message})
+		if diff := cmp.Diff(want, shown(tty)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestArgumentsAreCutAtTheWidthOfTheTerminal(t *testing.T) {
+	args := json.RawMessage(`{"text":"` + strings.Repeat("日", 300) + `"}`)
+	for width, want := range map[int]int{60: 60, 100: 100, 8: 6 + minFit} {
+		a, tty := terminal(nil)
+		a.width = func() int { return width }
+		play(t, a.textViewOf(), run.Called{CallID: "c", Tool: "too", Arguments: args})
+		columns := 0
+		for _, r := range strings.TrimSuffix(shown(tty), "\n") {
+			columns += cells(r)
+		}
+		// A character of two columns may not fit into the last one.
+		if columns > want || columns < want-1 {
+			t.Errorf("at a width of %d it takes %d columns, want %d: %s", width, columns, want, shown(tty))
+		}
+	}
+}
+
+func TestARunThatDidNothingHasNoSummary(t *testing.T) {
+	a, tty := terminal(nil)
+	play(t, a.textViewOf(), run.Failed{Err: run.Failure{Kind: "model_auth"}, Result: &run.Result{}})
+	if got := shown(tty); got != "" {
+		t.Errorf("it says %q", got)
 	}
 }
 

@@ -38,8 +38,6 @@ type textView struct {
 	calls int
 }
 
-const modelTask = "model"
-
 func (v *textView) show(e run.Event) error {
 	switch b := e.Body.(type) {
 	case run.Began:
@@ -56,7 +54,7 @@ func (v *textView) show(e run.Event) error {
 	case run.Called:
 		v.called(b)
 	case run.Progressed:
-		v.scr.update(b.CallID, strings.TrimSpace(fmt.Sprintf("%d%% %s", b.Permille/10, visible.Line(b.Message, maxLog))))
+		v.progressed(b)
 	case run.Logged:
 		v.logged(b)
 	case run.Returned:
@@ -95,11 +93,13 @@ func (v *textView) delta(d run.Delta) {
 }
 
 func (v *textView) retried(r run.Retried) {
-	line := fmt.Sprintf("model: attempt %d: %s", r.Attempt, visible.Line(r.Error, maxReason))
+	// The model's error counts the attempts as well.
+	why := strings.TrimSuffix(r.Error, fmt.Sprintf(", after %d attempts", r.Attempt))
+	line := "model: " + visible.Line(strings.TrimPrefix(why, "model: "), maxReason)
 	if r.WaitMS > 0 {
-		line += ": again in " + millisText(float64(r.WaitMS))
+		line += fmt.Sprintf(": attempt %d in %s", r.Attempt+1, millisText(float64(r.WaitMS)))
 	} else {
-		line += ": again"
+		line += fmt.Sprintf(": attempt %d", r.Attempt+1)
 	}
 	if v.streams() && v.said.Len() > 0 {
 		line += "; what it said above does not count"
@@ -129,15 +129,47 @@ func (v *textView) label(tool, id string) string {
 
 func (v *textView) called(c run.Called) {
 	v.calls++
-	v.scr.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID),
-		v.style.dim(visible.Line(compact(c.Arguments), maxArgs))))
+	plain := textView{many: v.many}
+	args := v.scr.fit("→ "+plain.label(c.Tool, c.CallID)+" ", compact(c.Arguments), maxArgs)
+	v.scr.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID), v.style.dim(args)))
 	v.scr.begin(c.CallID, visible.Line(c.Tool, maxLog))
 }
 
-func (v *textView) logged(l run.Logged) {
-	if v.verbose || l.Level == "warn" || l.Level == "error" {
-		v.scr.note(fmt.Sprintf("  %s: %s: %s", v.label(l.Tool, l.CallID), visible.Line(l.Level, 16), visible.Line(l.Message, maxLog)))
+func (v *textView) progressed(p run.Progressed) {
+	done := strings.TrimSpace(fmt.Sprintf("%d%% %s", p.Permille/10, visible.Line(p.Message, maxLog)))
+	v.scr.update(p.CallID, done)
+	if v.verbose && !v.scr.live {
+		v.scr.note(fmt.Sprintf("  %s: %s", v.label(p.Tool, p.CallID), done))
 	}
+}
+
+func (v *textView) logged(l run.Logged) {
+	if !v.verbose && l.Level != "warn" && l.Level != "error" {
+		return
+	}
+	lines := logLines(l.Message)
+	if !v.verbose && len(lines) > maxDetail {
+		lines = append(lines[:maxDetail], visible.Ellipsis)
+	}
+	for _, line := range lines {
+		v.scr.note(fmt.Sprintf("  %s: %s: %s", v.label(l.Tool, l.CallID), visible.Line(l.Level, 16), line))
+	}
+}
+
+// logLines returns the lines of a record, such as a stack. The host hands on a
+// record as one line, in which it has written out the line breaks.
+func logLines(message string) []string {
+	message = strings.ReplaceAll(message, `\u{9}`, "  ")
+	var lines []string
+	for line := range strings.SplitSeq(message, `\u{a}`) {
+		if line = visible.Line(strings.TrimSuffix(line, `\u{d}`), maxLog); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if lines == nil {
+		return []string{""}
+	}
+	return lines
 }
 
 func (v *textView) returned(r run.Returned) {
@@ -159,7 +191,7 @@ func (v *textView) returned(r run.Returned) {
 	if v.verbose {
 		most = maxDetail
 	}
-	for _, l := range detailLines(r.Detail, most) {
+	for _, l := range detailLines(r.Detail, said, most) {
 		v.scr.note("  " + v.style.dim(l))
 	}
 }
@@ -185,7 +217,7 @@ func (v *textView) cutShort(partial string) {
 }
 
 func (v *textView) summary(r *run.Result) {
-	if r == nil {
+	if r == nil || r.StepCount == 0 && v.calls == 0 && r.TokenUsage.TotalTokens == 0 {
 		return
 	}
 	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}

@@ -60,7 +60,9 @@ func (a *app) open(ctx context.Context, file string) (*manifest.Manifest, *host.
 	if err != nil {
 		return nil, nil, missingManifest(file, err)
 	}
-	h, err := host.New(ctx, m, a.options(a.err))
+	scr := a.openScreen(a.out)
+	defer scr.close()
+	h, err := a.newHost(ctx, m, scr)
 	return m, h, err
 }
 
@@ -121,8 +123,11 @@ func requestsText(r *abi.Requests) string {
 		parts = append(parts, "kv")
 	}
 	text := strings.Join(parts, ", ")
-	if r.Reason != "" {
-		text = strings.TrimSpace(text + " (" + r.Reason + ")")
+	switch {
+	case text == "":
+		text = r.Reason
+	case r.Reason != "":
+		text += " (" + r.Reason + ")"
 	}
 	return visible.Line(flat(text), maxReason)
 }
@@ -139,9 +144,9 @@ func newToolsInspect(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		info, err := host.Inspect(cmd.Context(), wasm)
+		info, err := a.inspect(cmd.Context(), args[0], wasm)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", args[0], err)
 		}
 		if f.value == "json" {
 			return writeJSON(a.out, info)

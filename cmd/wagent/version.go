@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -14,25 +15,29 @@ type versions struct {
 	Revision string `json:"revision,omitempty"`
 	Go       string `json:"go"`
 	Wazero   string `json:"wazero"`
-	Extism   string `json:"extism"`
 }
 
 func newVersion(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "version", Short: "Print the version, and those of Go and the engines", Args: noArgs}
+	cmd := &cobra.Command{Use: "version", Short: "Print the version, and those of Go and the engine", Args: noArgs}
 	f := addFormat(cmd, "text", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		v := readVersions()
 		if f.value == "json" {
 			return writeJSON(a.out, v)
 		}
-		_, err := fmt.Fprintf(a.out, "wagent %s\n%s\nwazero %s\nextism %s\n", v.Wagent, v.Go, v.Wazero, v.Extism)
+		_, err := io.WriteString(a.out, v.String())
 		return err
 	}
 	return cmd
 }
 
+// String is a line for each of them.
+func (v versions) String() string {
+	return fmt.Sprintf("wagent %s\n%s\nwazero %s\n", v.Wagent, v.Go, v.Wazero)
+}
+
 func readVersions() versions {
-	v := versions{Wagent: "unknown", Go: "unknown", Wazero: "unknown", Extism: "unknown"}
+	v := versions{Wagent: "unknown", Go: "unknown", Wazero: "unknown"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -45,11 +50,8 @@ func readVersions() versions {
 		}
 	}
 	for _, d := range info.Deps {
-		switch d.Path {
-		case "github.com/tetratelabs/wazero":
+		if d.Path == "github.com/tetratelabs/wazero" {
 			v.Wazero = d.Version
-		case "github.com/extism/go-sdk":
-			v.Extism = d.Version
 		}
 	}
 	return v

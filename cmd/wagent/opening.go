@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/wagent-dev/wagent/host"
+	"github.com/wagent-dev/wagent/host/manifest"
+)
+
+// newHost makes a host under a live line that says which module is compiled.
+func (a *app) newHost(ctx context.Context, m *manifest.Manifest, scr *screen) (*host.Host, error) {
+	opts := a.options(scr)
+	opts.Loading = func(module string, n, of int) {
+		if ctx.Err() != nil {
+			return // nobody waits for it any more
+		}
+		scr.loading(module, n, of)
+		opts.Logger.Debug("loading", "module", module, "n", n, "of", of)
+	}
+	defer scr.finish(loadTask)
+	return until(ctx, func() (*host.Host, error) { return host.New(ctx, m, opts) },
+		func(h *host.Host) { _ = h.Close(context.WithoutCancel(ctx)) }) // the command has ended: there is nobody to tell
+}
+
+// inspect looks at the module of a file under a live line.
+func (a *app) inspect(ctx context.Context, path string, wasm []byte) (host.ModuleInfo, error) {
+	scr := a.openScreen(a.out)
+	defer scr.close()
+	scr.loading(filepath.Base(path), 1, 1)
+	a.logger(scr).Debug("loading", "module", path)
+	return until(ctx, func() (host.ModuleInfo, error) { return host.Inspect(ctx, wasm) }, func(host.ModuleInfo) {})
+}
+
+// until runs f, and leaves it behind when ctx ends first: a compiler does not look
+// at its context, and who interrupts does not wait for it. What f returns then is
+// given to free, if the process still lives.
+func until[T any](ctx context.Context, f func() (T, error), free func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+		panic any
+	}
+	done := make(chan result) // without a buffer: what is not taken is freed
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r = result{panic: fmt.Sprintf("%v\n%s", p, debug.Stack())}
+			}
+			select {
+			case done <- r:
+			case <-ctx.Done():
+				if r.err == nil && r.panic == nil {
+					free(r.value)
+				}
+			}
+		}()
+		r.value, r.err = f()
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			panic(r.panic)
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
