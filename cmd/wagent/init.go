@@ -41,7 +41,10 @@ func newInit(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "init [DIR]", Short: "Write a manifest and an example tool that run at once",
 		Long: "init writes a manifest, an example tool with its source and a .gitignore into DIR, or\n" +
-			"here. It overwrites nothing; of a .gitignore that is there it says what to add.",
+			"here. It overwrites nothing; of a .gitignore that is there it says what to add.\n\n" +
+			"The example tool is written in C, without an SDK, so that it is small and shows all\n" +
+			"that a tool is; its source says how to build it. Tools in Go are shorter: see\n" +
+			"https://github.com/wagent-dev/wagent/tree/main/sdk.",
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
