@@ -47,6 +47,7 @@ type Host struct {
 	engine *sandbox.Engine
 	box    toolbox
 	order  []*binding
+	said   [][]string // what each module warned of while it described itself
 
 	mu     sync.Mutex
 	closed bool
@@ -72,11 +73,10 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 }
 
 // New makes a host of a manifest, which must not be changed any more. It blocks
-// while the modules are compiled.
+// while the modules are compiled. The error holds every fault, those of what
+// [manifest.Manifest.Check] finds and of all modules that could be loaded.
 func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error) {
-	if err := m.Check(); err != nil {
-		return nil, err
-	}
+	faults := m.Check()
 	h := newHost(m, opts)
 	var err error
 	cache := ""
@@ -84,9 +84,9 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 		cache = opts.CacheDir
 	}
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: cache, Logger: h.log}); err != nil {
-		return nil, err
+		return nil, errors.Join(faults, err)
 	}
-	if err := errors.Join(h.load(ctx), h.checkExits()); err != nil {
+	if err := errors.Join(faults, h.load(ctx, faults), h.checkExits()); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
 	return h, nil
@@ -245,10 +245,11 @@ func (h *Host) Watch(ctx context.Context, tool string, args json.RawMessage, wat
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if err := b.schema.Check(args); err != nil {
+	fit, err := b.schema.Fit(args)
+	if err != nil {
 		return Outcome{Kind: run.KindInvalidArgs, Result: abi.Result{
 			IsError: true, Content: []abi.Content{{Type: "text", Text: "The arguments do not fit the tool's schema: " + err.Error()}},
 		}}, nil
 	}
-	return b.call(ctx, args, watch), nil
+	return b.call(ctx, fit, watch), nil
 }

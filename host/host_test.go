@@ -1,11 +1,15 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +42,18 @@ func write(t *testing.T, yaml string) string {
 	dir := t.TempDir()
 	wasm := wordCount(t)
 	for name, data := range map[string][]byte{"wagent.yaml": []byte(yaml), "word_count.wasm": wasm} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "wagent.yaml")
+}
+
+// writeSmall is write with a module that compiles at once.
+func writeSmall(t *testing.T, yaml string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"wagent.yaml": []byte(yaml), "trap.wasm": testkit.Wasm(t, "trap")} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -196,14 +212,126 @@ tools:
 }
 
 func TestAnExitToolIsNotNamedLikeAReasonOfTheHost(t *testing.T) {
-	path := write(t, `version: 1
-agent: {exit_conditions: [max_steps]}
+	reasons := []run.ExitReason{
+		run.ExitReturnDirect, run.ExitMaxSteps, run.ExitMaxDuration, run.ExitLength, run.ExitContentFilter, run.ExitInterrupted, run.ExitError,
+	}
+	for _, reason := range reasons {
+		path := writeSmall(t, fmt.Sprintf(`version: 1
+agent: {exit_conditions: [text, %s]}
 tools:
-  - module: ./word_count.wasm
-    rename: {word_count: max_steps}
+  - module: ./trap.wasm
+    rename: {trap: %s}
+`, reason, reason))
+		want := fmt.Sprintf(`%s:2:33: agent.exit_conditions[1]: exit condition: "%s" is a reason of the host: use rename`, path, reason)
+		if _, err := host.Open(t.Context(), path, nil); err == nil || err.Error() != want {
+			t.Errorf("error is %v\nwant %s", err, want)
+		}
+	}
+}
+
+// A missing file hides no fault of the other modules, nor a wrong grant.
+func TestFaultsOfFilesAndOfModulesAreToldAtOnce(t *testing.T) {
+	path := writeSmall(t, `version: 1
+model: {provider: replay, recording: none.jsonl}
+agent: {exit_conditions: [nope]}
+tools:
+  - module: ./none.wasm
+  - module: ./wagent.yaml
+  - module: ./trap.wasm
+    allow: {write: {.: /all}}
+  - module: ./trap.wasm
+  - module: ./trap.wasm
+  - module: ./trap.wasm
+    tools: [other]
+    allow: {read: {docs: /docs}}
 `)
-	if _, err := host.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), `"max_steps" is a reason of the host`) {
+	_, err := host.Open(t.Context(), path, nil)
+	var got []string
+	for line := range strings.Lines(fmt.Sprint(err)) {
+		got = append(got, strings.TrimPrefix(strings.TrimSpace(line), path+":"))
+	}
+	want := []string{
+		`2:38: model.recording: no such file: "none.jsonl"`,
+		`5:13: tools[0].module: no such file: "none.wasm"`,
+		`8:24: tools[2].allow.write["` + filepath.Dir(path) + `"]: the folder holds the manifest, which the host reads: grant a folder that holds nothing but what the tool may change, such as one below it`,
+		`13:26: tools[5].allow.read["` + filepath.Join(filepath.Dir(path), "docs") + `"]: no such folder: "docs"`,
+		`6:13: tools[1]: this is not a WebAssembly module`,
+		`10:13: tools[4]: tool "trap" is already the name of a tool of ` + filepath.Join(filepath.Dir(path), "trap.wasm") + `: use rename`,
+		`3:27: agent.exit_conditions[0]: exit condition: there is no tool "nope"; the tools are: trap`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestARunWithoutAModelSaysWhereToNameOne(t *testing.T) {
+	path := writeSmall(t, "version: 1\nmodel: {stream: true}\n")
+	h, err := host.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(t.Context())
+	want := path + ":2:8: model.name: the manifest names no model: write the field, or give --model"
+	if _, err := h.Ask(t.Context(), "hi"); err == nil || err.Error() != want {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// A module says why it leaves a tool out, and whoever looks for the tool is told.
+func TestAToolThatItsModuleLeavesOutIsMissedWithTheReason(t *testing.T) {
+	leftout := builds.Tool(t, filepath.Join(testkit.Root(t), "cmd", "wagent", "testdata", "leftout"))
+	const why = `tool "broken": arguments: field Done of main.Broken: func() has no JSON`
+	at := func(yaml string) string {
+		path := writeSmall(t, yaml)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "leftout.wasm"), leftout, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var log bytes.Buffer
+	opts := &host.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Model: modeltest.New(), CacheDir: filepath.Join(t.TempDir(), "code")}
+	h, err := host.Open(t.Context(), at("version: 1\nagent: {system_prompt: hi}\ntools:\n  - module: trap.wasm\n  - module: leftout.wasm\n"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(t.Context())
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "module=leftout.wasm") || !strings.Contains(got, strconv.Quote(why)) {
+		t.Errorf("the log is %s", got)
+	}
+	want := `there is no tool "broken"; the module says: ` + why
+	if _, err := h.Call(t.Context(), "broken", nil); err == nil || err.Error() != want {
+		t.Errorf("a call: %v", err)
+	}
+	for _, err := range h.Run(t.Context(), host.Input{Tools: []string{"broken"}}) {
+		if err == nil || err.Error() != want {
+			t.Errorf("a run: %v", err)
+		}
+	}
+	if _, err := h.Call(t.Context(), "brok", nil); err == nil || strings.Contains(err.Error(), "says") {
+		t.Errorf("another name: %v", err)
+	}
+
+	for yaml, want := range map[string]string{
+		"agent: {exit_conditions: [broken]}\ntools:\n  - module: leftout.wasm\n": `2:27: agent.exit_conditions[0]: exit condition: ` + want,
+		"tools:\n  - module: leftout.wasm\n    tools: [works, broken]\n":         `3:13: tools[0]: the module has no tool named broken; it has: works; the module says: ` + why,
+	} {
+		path := at("version: 1\n" + yaml)
+		if _, err := host.Open(t.Context(), path, opts); err == nil || err.Error() != path+":"+want {
+			t.Errorf("%s%v", yaml, err)
+		}
+	}
+}
+
+func TestANullForAnOptionalArgumentIsTakenAsLeftOut(t *testing.T) {
+	yaml := strings.Replace(counting, "wasm\n", "wasm\n    parameters: {type: object, properties: {text: {type: string}, lang: {type: string}}, required: [text], additionalProperties: false}\n", 1)
+	h := open(t, yaml, host.Options{Getenv: env("BASE_URL", "http://127.0.0.1:1")})
+	out, err := h.Call(t.Context(), "word_count", json.RawMessage(`{"text":"a b","lang":null}`))
+	if err != nil || out.Kind != "" || !strings.Contains(out.Result.Content[0].Text, "2") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	out, err = h.Call(t.Context(), "word_count", json.RawMessage(`{"text":null}`))
+	if err != nil || out.Kind != run.KindInvalidArgs {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -29,18 +30,23 @@ const maxModule = 64 << 20
 const maxCompiling = 4
 
 // load compiles the modules of the manifest and binds their tools, in its order.
-// All faults are reported, not only the first.
-func (h *Host) load(ctx context.Context) error {
+// All faults are reported, not only the first; entries that have one of known are
+// left alone.
+func (h *Host) load(ctx context.Context, known error) error {
 	m := h.manifest
+	h.said = make([][]string, len(m.Tools))
 	entries := make([][]*binding, len(m.Tools))
 	faults := make([]error, len(m.Tools))
 	var g errgroup.Group
 	g.SetLimit(maxCompiling)
 	progress := loading{tell: h.loading, of: len(m.Tools)}
 	for i := range m.Tools {
+		if faulty(known, fmt.Sprintf("tools[%d]", i)) {
+			continue
+		}
 		g.Go(func() error {
 			defer progress.begin(filepath.Base(m.Tools[i].Module))()
-			entries[i], faults[i] = h.bind(ctx, &m.Tools[i])
+			entries[i], faults[i] = h.bind(ctx, i)
 			if faults[i] != nil {
 				faults[i] = m.Tools[i].Fault(faults[i])
 			}
@@ -62,12 +68,37 @@ func (h *Host) load(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// bind loads one module and returns the tools of it that the model may see. The
-// module belongs to the engine, also when there is an error.
-func (h *Host) bind(ctx context.Context, t *manifest.Tool) ([]*binding, error) {
+// faulty reports whether err, which may be several joined, has a fault of field or
+// of something in it.
+func faulty(err error, field string) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return faulty(one, field) })
+	}
+	fault, ok := errors.AsType[*manifest.Error](err)
+	if !ok {
+		return false
+	}
+	rest, ok := strings.CutPrefix(fault.Field, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// maxSaid bounds the warnings of one module that are kept.
+const maxSaid = 20
+
+// bind loads the module of an entry and returns the tools of it that the model may
+// see. The module belongs to the engine, also when there is an error.
+func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
+	t := &h.manifest.Tools[i]
 	src, err := h.source(t)
 	if err != nil {
 		return nil, err
+	}
+	src.Log = func(level abi.Level, message string) {
+		if level < abi.LevelWarn || len(h.said[i]) >= maxSaid {
+			return
+		}
+		h.said[i] = append(h.said[i], message)
+		h.log.Warn("a module warns while it describes itself", "module", src.Name, "level", levelName(level), "message", message)
 	}
 	mod, err := h.engine.Load(ctx, *src)
 	if err != nil {
@@ -77,7 +108,7 @@ func (h *Host) bind(ctx context.Context, t *manifest.Tool) ([]*binding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.choose(t, src, mod, desc.Tools)
+	return choose(t, src, mod, desc.Tools, h.said[i])
 }
 
 // unnamed takes the module's name off a refusal, which is told at its entry.
@@ -144,11 +175,14 @@ func readModule(path string) ([]byte, error) {
 }
 
 // choose picks, renames and describes the tools of a module as its entry says.
-func (h *Host) choose(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tools []abi.Tool) ([]*binding, error) {
-	if len(tools) == 0 {
+func choose(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tools []abi.Tool, said []string) ([]*binding, error) {
+	switch {
+	case len(tools) == 0 && len(said) > 0:
+		return nil, fmt.Errorf("the module declares no tools; it says: %s", strings.Join(said, "; "))
+	case len(tools) == 0:
 		return nil, errors.New("the module declares no tools: give the entry a name, and parameters if it takes any")
 	}
-	if err := known(t, tools); err != nil {
+	if err := known(t, tools, said); err != nil {
 		return nil, err
 	}
 	var out []*binding
@@ -166,7 +200,7 @@ func (h *Host) choose(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module
 }
 
 // known checks that the names which the entry uses are tools of the module.
-func known(t *manifest.Tool, tools []abi.Tool) error {
+func known(t *manifest.Tool, tools []abi.Tool, said []string) error {
 	names := make([]string, len(tools))
 	for i, tool := range tools {
 		if !toolName.MatchString(tool.Name) {
@@ -190,9 +224,24 @@ func known(t *manifest.Tool, tools []abi.Tool) error {
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return fmt.Errorf("the module has no tool named %s; it has: %s", strings.Join(missing, ", "), strings.Join(names, ", "))
+		var why string
+		for _, n := range missing {
+			why += reason(n, said)
+		}
+		return fmt.Errorf("the module has no tool named %s; it has: %s%s", strings.Join(missing, ", "), strings.Join(names, ", "), why)
 	}
 	return nil
+}
+
+// reason is the end of an error about a tool that is not there: what its module
+// said of it, if it did. A module that leaves a tool out says why.
+func reason(tool string, said []string) string {
+	for _, line := range said {
+		if strings.Contains(line, strconv.Quote(tool)) {
+			return "; the module says: " + line
+		}
+	}
+	return ""
 }
 
 // toolName is what a module may call its tools: MCP's characters. Where a

@@ -37,7 +37,7 @@ func (m *models) forRun() (model.Model, error) {
 		return m.play(conf.Recording)
 	}
 	if conf.Name == "" {
-		return nil, errors.New("the manifest names no model: set model.name")
+		return nil, m.manifest.Fault("model.name", errors.New("the manifest names no model: write the field, or give --model"))
 	}
 	return m.dial(conf)
 }

@@ -127,8 +127,13 @@ func (h *Host) inForce(names []string) ([]*binding, error) {
 	return out, nil
 }
 
-// unknown says that there is no tool of this name, and which there are.
+// unknown says that there is no tool of this name, and why or which there are.
 func (h *Host) unknown(name string) error {
+	for _, said := range h.said {
+		if why := reason(name, said); why != "" {
+			return fmt.Errorf("there is no tool %s%s", strconv.Quote(name), why)
+		}
+	}
 	names := make([]string, len(h.order))
 	for i, b := range h.order {
 		names[i] = b.info.Name
@@ -146,13 +151,13 @@ func (h *Host) unknown(name string) error {
 func (h *Host) checkExits() error {
 	var errs []error
 	for i, e := range h.manifest.Agent.ExitConditions {
-		at := h.manifest.At(fmt.Sprintf("agent.exit_conditions[%d]", i))
+		field := fmt.Sprintf("agent.exit_conditions[%d]", i)
 		switch {
 		case e == string(run.ExitText):
 		case h.box[e] == nil:
-			errs = append(errs, fmt.Errorf("%s: exit condition: %w", at, h.unknown(e)))
+			errs = append(errs, h.manifest.Fault(field, fmt.Errorf("exit condition: %w", h.unknown(e))))
 		case run.ExitReason(e).Reserved():
-			errs = append(errs, fmt.Errorf("%s: exit condition: %q is a reason of the host: use rename", at, e))
+			errs = append(errs, h.manifest.Fault(field, fmt.Errorf("exit condition: %q is a reason of the host: use rename", e)))
 		}
 	}
 	return errors.Join(errs...)
