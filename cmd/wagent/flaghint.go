@@ -9,7 +9,9 @@ import (
 )
 
 // allowHTTP finds the rule in a refusal that names the line which would allow it.
-var allowHTTP = regexp.MustCompile(`allow\.http: - \{host: ([^,}]+)(?:, methods: \[([^\]]*)\])?`)
+// The words come by way of the guest, and what is made of them is pasted into a
+// shell: nothing is taken that a shell would read as something else in quotes.
+var allowHTTP = regexp.MustCompile(`allow\.http: - \{host: "?([A-Za-z0-9._:/*\[\]-]+)"?(?:, methods: \[([A-Z, ]*)\])?[,}]`)
 
 // withFlag adds to a refusal the flag of tools call that would allow it: what it
 // names is a line of a manifest, and here there is none.
@@ -24,7 +26,7 @@ func flagFor(text string, t *manifest.Tool) string {
 	rule := allowHTTP.FindStringSubmatch(text)
 	switch {
 	case rule != nil:
-		return "--allow-http " + httpFlag(strings.Trim(rule[1], `"'`), strings.Split(rule[2], ", "))
+		return "--allow-http " + httpFlag(rule[1], strings.Split(rule[2], ", "))
 	case strings.Contains(text, "allow: {http:"):
 		return "--allow-http HOST"
 	case strings.Contains(text, "allow.private_networks"):
