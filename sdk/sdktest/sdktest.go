@@ -1,7 +1,7 @@
 // Package sdktest calls the tools of a module in an ordinary Go test, without
 // WebAssembly: the same decoding, checks and errors as in the sandbox, with
 // stand-ins for what the host grants. Limits, and what a real host refuses, are
-// the business of `wagent tools test`.
+// seen by calling the built module with `wagent tools call`.
 //
 //	func TestCountsWords(t *testing.T) {
 //		got := sdktest.Call(t, "word_count", `{"text":"one two"}`)
