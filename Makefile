@@ -39,9 +39,10 @@ test: ## run the tests
 race: ## run the tests under the race detector
 	$(GO) test -race -timeout 15m ./...
 
-e2e: build tools ## run the demo, and the laws of the loop two thousand times
+e2e: build tools ## run the demo, the laws of the loop two thousand times, and the specification's suite in every way
 	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent
 	$(GO) test -count=1 ./host/internal/agent -rapid.checks=2000
+	$(GO) test -count=1 -tags e2e -run TestTheSpecification ./host/internal/sandbox/wasmbin
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./...); do \

@@ -1,17 +1,17 @@
 package wasmbin_test
 
 import (
-	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+	"github.com/wagent-dev/wagent/host/internal/testkit"
 )
 
+// Of a Go tool, as the standard compiler writes it.
+
 func BenchmarkRewrite(b *testing.B) {
-	wasm, err := os.ReadFile("/work/main/bin/tools/csv_query.wasm")
-	if err != nil {
-		b.Fatal(err)
-	}
+	wasm := builds.Tool(b, filepath.Join(testkit.Root(b), "examples", "wasm-tools", "csv_query"))
 	for name, opts := range map[string]wasmbin.Options{"slices": {}, "fuel": {Fuel: true}} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(wasm)))

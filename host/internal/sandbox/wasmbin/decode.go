@@ -428,11 +428,15 @@ func (m *Module) readData(r *reader) {
 	}
 }
 
-// readCustom keeps the names of functions and drops everything else. A name
-// section that is not well formed is dropped too: it has no meaning for the
-// module.
+// readCustom keeps the names of functions and the languages, and drops
+// everything else. What is not well formed is dropped too: it has no meaning for
+// the module.
 func (m *Module) readCustom(r *reader) {
-	if r.name(m.lim.Names) != "name" || r.err != nil || m.names != nil {
+	section := r.name(m.lim.Names)
+	if r.err == nil && section == "producers" && m.languages == nil {
+		m.readProducers(&reader{b: r.b[r.pos:], fn: -1})
+	}
+	if section != "name" || r.err != nil || m.names != nil {
 		return
 	}
 	names := &reader{b: r.b[r.pos:], fn: -1}

@@ -109,7 +109,7 @@ var ops [numOps]op
 // following pointers through a large memory takes 100 ns a step.
 const (
 	weightPlain  = 1
-	weightMemory = 12
+	weightMemory = 8
 	weightDivide = 10
 	weightVector = 4
 	weightCall   = 8

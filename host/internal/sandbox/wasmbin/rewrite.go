@@ -19,8 +19,8 @@ type Options struct {
 
 // Defaults of [Options].
 const (
-	DefaultSlice = 400_000
-	DefaultGap   = 1000
+	DefaultSlice = 300_000
+	DefaultGap   = 2500
 	DefaultPiece = 256 << 10
 
 	defaultFuelGap = 20_000

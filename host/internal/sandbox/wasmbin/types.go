@@ -172,6 +172,7 @@ type Module struct {
 	announced int  // what it says
 	codes     []code
 	names     []funcName
+	languages []string // of the producers section
 
 	importedFuncs, importedTables, importedGlobals int
 	importedMemory                                 bool

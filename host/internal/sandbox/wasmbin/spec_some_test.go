@@ -1,0 +1,5 @@
+//go:build !e2e
+
+package wasmbin_test
+
+const everyWay = false
