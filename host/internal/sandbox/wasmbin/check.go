@@ -12,7 +12,7 @@ type checker struct {
 	stack  []ValueType
 	ctrl   []frame
 	emit   emitter
-	work   int  // lengths of operand lists that were compared
+	work   int  // operands that may still be compared
 	tables bool // an instruction changes tables or drops segments
 	branch int  // branches of the function
 }
@@ -32,9 +32,12 @@ type frame struct {
 	atIf   int // the way to where an if began
 }
 
-// maxWork bounds the operand lists that are compared in one module: types of a
-// thousand operands on blocks of two bytes would take a minute.
-const maxWork = 100 << 20
+// Operand lists are compared at most so often, by a function and its bytes:
+// types of a thousand operands on blocks of two bytes would take a minute.
+const (
+	workFunction = 2000
+	workByte     = 16
+)
 
 // function checks the body of defined function i.
 func (c *checker) function(i int) *Error {
@@ -42,7 +45,7 @@ func (c *checker) function(i int) *Error {
 	index := c.m.importedFuncs + i
 	c.r = reader{b: body.body, base: body.offset, fn: index}
 	t := c.m.FuncType(uint32(index))
-	c.stack, c.branch = c.stack[:0], 0
+	c.stack, c.branch, c.work = c.stack[:0], 0, workFunction+workByte*len(body.body)
 	c.locals = append(c.locals[:0], t.Params...)
 	runs := c.readLocals()
 	c.ctrl = append(c.ctrl[:0], frame{op: opBlock, results: t.Results, gap: -1})
@@ -124,7 +127,7 @@ func (c *checker) pushAll(ts []ValueType) {
 }
 
 func (c *checker) spend(n int) {
-	if c.work += n; c.work > maxWork {
+	if c.work -= n; c.work < 0 {
 		c.r.fail(TooLarge, "the operand lists of its blocks are too long")
 	}
 }

@@ -1,6 +1,10 @@
 package wasmbin
 
-import "fmt"
+import (
+	"fmt"
+	"runtime"
+	"sync"
+)
 
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {
@@ -86,15 +90,16 @@ func (m *Module) Rewrite(o Options) (*Output, error) {
 	if o.Piece == 0 {
 		o.Piece = DefaultPiece
 	}
-	c := &checker{m: m}
-	c.emit = emitter{m: m, opt: &o, base: uint32(len(m.funcs)), global: uint32(len(m.globals))}
-	out := &Output{}
-	bodies, err := m.rewriteBodies(c, out)
+	parts, err := m.rewriteBodies(&o)
 	if err != nil {
 		return nil, err
 	}
+	out := &Output{}
+	for _, p := range parts {
+		out.Tables = out.Tables || p.tables
+	}
 	w := writer{m: m, o: &o, helperTypes: uint32(len(m.Types))}
-	out.Wasm = w.module(bodies)
+	out.Wasm = w.module(parts)
 	for i, g := range m.Globals {
 		if g.Type.Mutable {
 			out.Mutable = append(out.Mutable, MutableGlobal{m.importedGlobals + i, g.Type.Value})
@@ -103,31 +108,80 @@ func (m *Module) Rewrite(o Options) (*Output, error) {
 	return out, nil
 }
 
-// rewriteBodies returns the entries of the code section.
-func (m *Module) rewriteBodies(c *checker, out *Output) ([]byte, error) {
+// part is a run of functions that were checked and written anew.
+type part struct {
+	from, to int // indices into Module.codes
+	bodies   []byte
+	tables   bool
+	locals   int
+	branches int // times locals, of each function
+	err      *Error
+}
+
+// rewriteBodies checks and rewrites all functions, which do not depend on each
+// other, on several processors.
+func (m *Module) rewriteBodies(o *Options) ([]part, error) {
+	parts := m.divide(runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() { parts[i].rewrite(m, o) })
+	}
+	wg.Wait()
+	locals, branches := 0, 0
+	for i := range parts {
+		if err := parts[i].err; err != nil {
+			return nil, err
+		}
+		locals += parts[i].locals
+		branches += parts[i].branches
+	}
+	if locals > m.lim.AllLocals || branches > m.lim.AllBranchLocals {
+		return nil, &Error{Kind: TooLarge, Func: -1, Problem: "the functions have too many locals, or branches and locals, together"}
+	}
+	return parts, nil
+}
+
+// minPart is the least worth a goroutine, in bytes.
+const minPart = 64 << 10
+
+// divide cuts the functions into at most n runs of about the same size.
+func (m *Module) divide(n int) []part {
 	total := 0
 	for i := range m.codes {
 		total += len(m.codes[i].body)
 	}
-	bodies := make([]byte, 0, total+total/4)
-	var one []byte
-	locals, branches := 0, 0
+	each := max(total/n+1, minPart)
+	var parts []part
+	from, size := 0, 0
 	for i := range m.codes {
-		if err := c.function(i); err != nil {
-			return nil, err
+		size += len(m.codes[i].body)
+		if size >= each || i == len(m.codes)-1 {
+			parts = append(parts, part{from: from, to: i + 1})
+			from, size = i+1, 0
 		}
-		locals += len(c.locals)
-		branches += c.branch * len(c.locals)
-		if locals > m.lim.AllLocals || branches > m.lim.AllBranchLocals {
-			c.r.err = nil
-			c.r.fail(TooLarge, "the functions up to here have too many locals, or branches and locals, together")
-			return nil, c.r.err
-		}
-		one = c.emit.finish(one[:0])
-		bodies = append(appendU32(bodies, uint32(len(one))), one...)
 	}
-	out.Tables = c.tables
-	return bodies, nil
+	return parts
+}
+
+func (p *part) rewrite(m *Module, o *Options) {
+	c := &checker{m: m}
+	c.emit = emitter{m: m, opt: o, base: uint32(len(m.funcs)), global: uint32(len(m.globals))}
+	total := 0
+	for _, c := range m.codes[p.from:p.to] {
+		total += len(c.body)
+	}
+	p.bodies = make([]byte, 0, total+total/4)
+	var one []byte
+	for i := p.from; i < p.to; i++ {
+		if p.err = c.function(i); p.err != nil {
+			return
+		}
+		p.locals += len(c.locals)
+		p.branches += c.branch * len(c.locals)
+		one = c.emit.finish(one[:0])
+		p.bodies = append(appendU32(p.bodies, uint32(len(one))), one...)
+	}
+	p.tables = c.tables
 }
 
 // writer writes a module from its parts.
@@ -148,9 +202,13 @@ func (w *writer) section(id byte, n int, items []byte) {
 	w.b = append(append(w.b, count...), items...)
 }
 
-func (w *writer) module(bodies []byte) []byte {
+func (w *writer) module(parts []part) []byte {
 	m := w.m
-	w.b = append(make([]byte, 0, len(bodies)+1<<16), magic...)
+	size := 1 << 16
+	for _, p := range parts {
+		size += len(p.bodies)
+	}
+	w.b = append(make([]byte, 0, size), magic...)
 	helpers := w.helpers()
 	w.types()
 	w.imports()
@@ -168,7 +226,10 @@ func (w *writer) module(bodies []byte) []byte {
 	w.exports()
 	w.elems()
 	w.dataCount()
-	b = bodies
+	b = b[:0]
+	for _, p := range parts {
+		b = append(b, p.bodies...)
+	}
 	for _, h := range helpers {
 		b = append(appendU32(b, uint32(len(h.body))), h.body...)
 	}
