@@ -144,3 +144,32 @@ func TestPlainPluginCanBeInspected(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A plugin is started as Extism does it: by its start function, then WASI's
+// initialisation, which sees the input, then Haskell's.
+func TestExtismPluginIsInitialisedInOrder(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "extism-init"), plainTool("marks"))
+	if r := perform(t, m, "marks", []byte("123")); r.Out != "si3h" {
+		t.Errorf("%+v", r)
+	}
+	if r := perform(t, m, "_initialize", []byte("123")); r.Out != "" || r.Trap != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A plugin that goes through its input byte by byte may call the host as often
+// as that takes; what makes work for the host is counted.
+func TestExtismHostCallsAreCountedWhereTheyCost(t *testing.T) {
+	e := newEngine(t)
+	bytes := load(t, e, source(t, "extism-bytes"), plainTool("copy"))
+	input := strings.Repeat("tea ", 50_000)
+	if r := perform(t, bytes, "copy", []byte(input)); r.Out != input {
+		t.Errorf("%q, %d bytes came back", r.Trap, len(r.Out))
+	}
+	m := load(t, e, source(t, "extism-flood"), plainTool("log_debug"))
+	for _, function := range []string{"log_debug", "config_get", "var_get", "reset", "list_roots"} {
+		if r := perform(t, m, function, nil); r.fault != FaultHostCalls {
+			t.Errorf("%s: %q %q", function, r.fault, r.Trap)
+		}
+	}
+}

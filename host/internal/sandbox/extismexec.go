@@ -18,11 +18,14 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	in, err := p.code.instantiate(g, g.config(noInput(), g.log()))
+	in, err := p.code.instantiate(g, g.config(noInput(), g.log()), p.code.base)
 	if err != nil {
-		return nil, s.ended(err)
+		return nil, err
 	}
 	defer in.close()
+	if err := in.start(); err != nil {
+		return nil, s.ended(err)
+	}
 	if err := s.begin(input); err != nil {
 		return nil, err
 	}
@@ -35,7 +38,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 
 // runExtism initialises the plugin's language and calls the function.
 func (in *instance) runExtism(name string) (uint32, error) {
-	f := in.mod.ExportedFunction(name)
+	f := in.function(name)
 	if f == nil || !takesNothing(f) {
 		return 0, fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(name, maxToolName))
 	}
@@ -68,8 +71,8 @@ const (
 // initExtism starts the language of a plugin as Extism does: Haskell's runtime
 // needs its own call after that of WASI, whose error it survives.
 func (in *instance) initExtism() error {
-	reactor := in.mod.ExportedFunction(abi.ExportInitialize)
-	if hs := in.mod.ExportedFunction(exportHaskell); hs != nil && slices.Equal(hs.Definition().ParamTypes(), []api.ValueType{i32, i32}) {
+	reactor := in.function(abi.ExportInitialize)
+	if hs := in.function(exportHaskell); hs != nil && slices.Equal(hs.Definition().ParamTypes(), []api.ValueType{i32, i32}) {
 		if reactor != nil {
 			if _, err := reactor.Call(in.guest.ctx); err != nil {
 				in.guest.sink.Line(abi.LevelError, "_initialize: "+err.Error())
@@ -78,7 +81,7 @@ func (in *instance) initExtism() error {
 		_, err := hs.Call(in.guest.ctx, 0, 0)
 		return err
 	}
-	for _, f := range []api.Function{reactor, in.mod.ExportedFunction(exportConstructors)} {
+	for _, f := range []api.Function{reactor, in.function(exportConstructors)} {
 		if f != nil && len(f.Definition().ParamTypes()) == 0 {
 			_, err := f.Call(in.guest.ctx)
 			return err
@@ -107,7 +110,7 @@ func (s *extismState) ended(err error) error {
 // answer is what the plugin left as its error or output.
 func (s *extismState) answer(rc uint32) ([]byte, error) {
 	limit := s.guest.limits.Output
-	failed := span{s.failure, s.length(s.failure)}
+	failed := region{s.failure, s.length(s.failure)}
 	switch {
 	case failed.len > uint64(limit):
 		return nil, tooMuchOutput(limit)

@@ -63,13 +63,13 @@ func extismFuncs() []*extismFunc {
 		{"load_u64", one, one, true, func(s *extismState, v []uint64) (err error) { v[0], err = s.loadWord(v[0]); return err }},
 		{"store_u64", two, none, true, func(s *extismState, v []uint64) error { return s.storeWord(v[0], v[1]) }},
 
-		{"input_set", two, none, true, func(s *extismState, v []uint64) error { s.setInput(span{v[0], v[1]}); return nil }},
+		{"input_set", two, none, true, func(s *extismState, v []uint64) error { s.setInput(region{v[0], v[1]}); return nil }},
 		{"input_length", none, one, true, extismNumber(func(s *extismState) uint64 { return s.input.len })},
 		{"input_offset", none, one, true, extismNumber(func(s *extismState) uint64 { return s.input.at })},
 		{"input_load_u8", one, small, true, extismInputByte},
 		{"input_load_u64", one, one, true, func(s *extismState, v []uint64) (err error) { v[0], err = s.loadWord(s.first + v[0]); return err }},
 
-		{"output_set", two, none, true, func(s *extismState, v []uint64) error { s.setOutput(span{v[0], v[1]}); return nil }},
+		{"output_set", two, none, true, func(s *extismState, v []uint64) error { s.setOutput(region{v[0], v[1]}); return nil }},
 		{"output_length", none, one, true, extismNumber(func(s *extismState) uint64 { return s.output.len })},
 		{"output_offset", none, one, true, extismNumber(func(s *extismState) uint64 { return s.output.at })},
 		{"error_set", one, none, true, func(s *extismState, v []uint64) error { s.setFailure(v[0]); return nil }},

@@ -34,8 +34,8 @@ type block struct {
 	active   bool
 }
 
-// span is a range of the memory.
-type span struct{ at, len uint64 }
+// region is a range of the memory.
+type region struct{ at, len uint64 }
 
 // kernel is the shared memory of one call.
 type kernel struct {
@@ -47,7 +47,7 @@ type kernel struct {
 	blocks []block // by address
 	free   int     // blocks that are not active
 
-	input, output span
+	input, output region
 	first         uint64 // where the host put the input
 	lost          bool   // the last output was outside of the memory
 	failure       uint64 // the block with the error's text
@@ -63,17 +63,6 @@ func newKernel(a *arena) *kernel {
 		return nil
 	}
 	return k
-}
-
-// charge counts what the host holds for a guest as the guest's memory.
-func (a *arena) charge(n int64) bool {
-	if a.total+n > a.limit {
-		a.refused = true
-		return false
-	}
-	a.total += n
-	a.peak = max(a.peak, a.total)
-	return true
 }
 
 // alloc returns the offset of n bytes, or 0. Blocks that were freed are used
@@ -136,7 +125,7 @@ func (k *kernel) holdBlock() bool {
 		return true
 	}
 	more := cap(k.blocks)
-	if !k.arena.charge(int64(more) * blockBytes) {
+	if !k.arena.fits(int64(more) * blockBytes) {
 		return false
 	}
 	k.blocks = append(make([]block, 0, 2*more), k.blocks...)
@@ -189,7 +178,7 @@ func (k *kernel) reset(ctx context.Context) error {
 	whole := k.data[kernelBlocks : kernelBlocks+k.taken]
 	err := inPieces(ctx, len(whole), func(from, to int) { clear(whole[from:to]) })
 	k.blocks, k.taken, k.free = k.blocks[:0], 0, 0
-	k.input, k.output, k.failure, k.lost = span{}, span{}, 0, false
+	k.input, k.output, k.failure, k.lost = region{}, region{}, 0, false
 	return err
 }
 
@@ -203,14 +192,14 @@ func (k *kernel) bytes(at uint64) ([]byte, error) {
 }
 
 // setInput says where the input is. What the allocator does not have is ignored.
-func (k *kernel) setInput(s span) {
+func (k *kernel) setInput(s region) {
 	if k.holds(s) {
 		k.input = s
 	}
 }
 
 // setOutput is setInput for the output, but remembers that it was out of place.
-func (k *kernel) setOutput(s span) {
+func (k *kernel) setOutput(s region) {
 	held := k.holds(s)
 	if held {
 		k.output = s
@@ -228,7 +217,7 @@ func (k *kernel) setFailure(at uint64) {
 
 // holds compares both ends of a range with the allocator's memory. An empty
 // range ends before it begins.
-func (k *kernel) holds(s span) bool {
+func (k *kernel) holds(s region) bool {
 	end := kernelBlocks + k.room
 	return s.at >= kernelBlocks && s.at < end && s.len <= end-s.at && s.at+s.len > kernelBlocks
 }

@@ -57,7 +57,7 @@ func (s *extismState) put(at uint64, data []byte) error {
 }
 
 // take copies a range out of the memory.
-func (s *extismState) take(r span) ([]byte, error) {
+func (s *extismState) take(r region) ([]byte, error) {
 	out := make([]byte, r.len)
 	whole := s.data[r.at : r.at+r.len]
 	return out, inPieces(s.guest.ctx, len(out), func(from, to int) { copy(out[from:to], whole[from:to]) })
@@ -74,7 +74,7 @@ func (s *extismState) begin(input []byte) error {
 		return fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(len(input))), size(s.guest.limits.Memory))
 	}
 	s.first = at
-	s.setInput(span{at, uint64(len(input))})
+	s.setInput(region{at, uint64(len(input))})
 	return s.put(at, input)
 }
 
@@ -119,7 +119,7 @@ func extismVarSet(s *extismState, v []uint64) error {
 	if s.varBytes+more >= maxExtismVars {
 		return hostTrap("the plugin's variables are larger than 1 MiB")
 	}
-	if !s.arena.charge(more) {
+	if !s.arena.fits(more) {
 		return extismMemory(s.guest)
 	}
 	s.forget(string(name))
