@@ -47,6 +47,7 @@ type Host struct {
 	engine *sandbox.Engine
 	box    toolbox
 	order  []*binding
+	cache  string     // where compiled code is kept; empty: in memory
 	said   [][]string // what each module warned of while it described itself
 
 	mu     sync.Mutex
@@ -79,11 +80,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	faults := m.Check()
 	h := newHost(m, opts)
 	var err error
-	cache := ""
-	if opts != nil {
-		cache = opts.CacheDir
-	}
-	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: cache, Logger: h.log}); err != nil {
+	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
 	if err := errors.Join(faults, h.load(ctx, faults), h.checkExits()); err != nil {
@@ -108,7 +105,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger, loading: o.Loading,
+		manifest: m, cache: o.CacheDir, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
 	}

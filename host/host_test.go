@@ -264,6 +264,28 @@ tools:
 	}
 }
 
+// Attack: a tool writes into the cache, whose code the next host jumps into.
+func TestNoToolMayWriteTheCompiledCode(t *testing.T) {
+	top := t.TempDir()
+	cache, alias := filepath.Join(top, "a", "code"), filepath.Join(top, "alias")
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(top, "a"), alias); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{top, filepath.Join(top, "a"), alias, cache, filepath.Join(alias, "code")} {
+		path := writeSmall(t, "version: 1\ntools:\n  - module: trap.wasm\n  - module: trap.wasm\n    rename: {trap: b}\n    allow:\n      write: {'"+folder+"': /all}\n")
+		want := fmt.Sprintf("%s:7:%d: tools[1].allow.write[%q]: the folder holds the host's compiled code, which the host reads: "+
+			"grant a folder that holds nothing but what the tool may change, such as one below it", path, 19+len(folder), folder)
+		for _, dir := range []string{cache, filepath.Join(alias, "code")} {
+			if _, err := host.Open(t.Context(), path, &host.Options{CacheDir: dir}); err == nil || err.Error() != want {
+				t.Errorf("error is %v\nwant %s", err, want)
+			}
+		}
+	}
+}
+
 func TestARunWithoutAModelSaysWhereToNameOne(t *testing.T) {
 	path := writeSmall(t, "version: 1\nmodel: {stream: true}\n")
 	h, err := host.Open(t.Context(), path, nil)

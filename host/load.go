@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (h *Host) load(ctx context.Context, known error) error {
 	entries := make([][]*binding, len(m.Tools))
 	faults := make([]error, len(m.Tools))
 	var g errgroup.Group
-	g.SetLimit(maxCompiling)
+	g.SetLimit(min(maxCompiling, runtime.GOMAXPROCS(0))) // more would only take longer until the first is done
 	progress := loading{tell: h.loading, of: len(m.Tools)}
 	for i := range m.Tools {
 		if faulty(known, fmt.Sprintf("tools[%d]", i)) {
@@ -89,6 +90,11 @@ const maxSaid = 20
 // see. The module belongs to the engine, also when there is an error.
 func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
 	t := &h.manifest.Tools[i]
+	if h.cache != "" {
+		if err := t.Covers("the host's compiled code", h.cache); err != nil {
+			return nil, err
+		}
+	}
 	src, err := h.source(t)
 	if err != nil {
 		return nil, err

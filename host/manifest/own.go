@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,6 +50,27 @@ func (c *checker) covers(folder string) string {
 		return "the folder holds a .git folder, whose files make Git run programs" + narrower
 	}
 	return ""
+}
+
+// Covers returns an [*Error] at the first folder that the tool may write and that
+// holds what path stands for, or through which it is found; what names it in the
+// error. It is for what a host reads besides the files of the manifest, which
+// [Manifest.Check] looks at. Folders are compared by what they are.
+func (t *Tool) Covers(what, path string) error {
+	steps := through(path)
+	for _, host := range sortedKeys(t.Allow.Write) {
+		folder, err := os.Stat(host)
+		if err != nil {
+			continue
+		}
+		for _, step := range steps {
+			if info, err := os.Stat(step); err == nil && os.SameFile(folder, info) {
+				field := within(t.field, entry("allow.write", host))
+				return faultAt(t.origin, field, t.origin.near(field), errors.New("the folder holds "+what+", which the host reads"+narrower))
+			}
+		}
+	}
+	return nil
 }
 
 // belongings are the manifest, the modules and the recording.
