@@ -45,6 +45,7 @@ type Range struct {
 	image *Image
 	all   []byte // as much as may ever be used
 	high  int    // bytes that the guest may have written
+	huge  bool   // large pages were asked for
 	exact bool   // the kernel says which pages were written
 	pages []region
 }
@@ -72,7 +73,24 @@ func (r *Range) Slice(n int) []byte {
 		return nil
 	}
 	r.high = max(r.high, n)
+	if start := r.imageSize() + manySmall; n > start && !r.huge {
+		r.huge = true
+		r.largePages(start)
+	}
 	return r.all[:n:n]
+}
+
+// manySmall is how far a memory grows in small pages, in bytes. Beyond it large
+// ones are asked for: the system takes microseconds to bring a page when it is
+// written for the first time, and a guest that writes one byte in each holds the
+// whole process up meanwhile.
+const manySmall = 4 << 20
+
+func (r *Range) imageSize() int {
+	if r.image == nil {
+		return 0
+	}
+	return r.image.size
 }
 
 // Limit is how many bytes were reserved.

@@ -103,6 +103,15 @@ func (r *Range) show() error {
 	return nil
 }
 
+// largePages asks for pages of 2 MiB from an offset on. Where there are none, the
+// small ones do.
+func (r *Range) largePages(from int) {
+	const large = 2 << 20
+	if from = (from + large - 1) / large * large; from < len(r.all) {
+		_ = unix.Madvise(r.all[from:], unix.MADV_HUGEPAGE)
+	}
+}
+
 // renew forgets everything that was written: the private pages go, and what is
 // behind them shows.
 func (r *Range) renew() error {

@@ -40,6 +40,8 @@ func (r *Range) putBack() (int, error) {
 	return -1, nil
 }
 
+func (*Range) largePages(int) {}
+
 // Close gives the range back. No guest may use it any more.
 func (r *Range) Close() error {
 	r.all = nil
