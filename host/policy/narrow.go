@@ -24,6 +24,7 @@ func (l Limits) narrow(c Limits) Limits {
 	return Limits{
 		Memory:       min(l.Memory, c.Memory),
 		Timeout:      min(l.Timeout, c.Timeout),
+		Fuel:         lesser(l.Fuel, c.Fuel),
 		Input:        min(l.Input, c.Input),
 		Output:       min(l.Output, c.Output),
 		Logs:         min(l.Logs, c.Logs),
@@ -35,6 +36,14 @@ func (l Limits) narrow(c Limits) Limits {
 			Open:  min(l.Files.Open, c.Files.Open),
 		},
 	}
+}
+
+// lesser is the smaller of two limits of which 0 is none.
+func lesser(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 func (g Grants) narrow(c Grants) Grants {

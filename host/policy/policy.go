@@ -23,11 +23,12 @@ type Policy struct {
 	Grants Grants
 }
 
-// Limits bound one call. A zero field is not "no limit" but nothing at all;
-// start from [Default].
+// Limits bound one call. A zero field is not "no limit" but nothing at all, save
+// for Fuel; start from [Default].
 type Limits struct {
 	Memory       int64         // bytes of linear memory, for all memories of the instance
 	Timeout      time.Duration // wall clock for the call, initialisation included
+	Fuel         int64         // work, in units that are the same on every machine; 0: no limit but the time
 	Input        int64         // bytes of the request
 	Output       int64         // bytes of the result
 	Logs         int64         // bytes of stdout, stderr and log lines together; more is cut

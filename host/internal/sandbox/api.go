@@ -29,6 +29,8 @@ type Source struct {
 	Tool   *abi.Tool // the module's one tool, when the manifest declares it: describe is not run
 	Config json.RawMessage
 	Policy policy.Policy
+	// Meter counts the work of each call for its receipt. A limit of fuel does, too.
+	Meter bool
 	// Inspect links every import of the host, as refusals where there is no
 	// grant, so that a module can be looked at without being granted anything.
 	Inspect bool
@@ -67,6 +69,7 @@ type Fault string
 const (
 	FaultTrap          Fault = "trap"
 	FaultTimeout       Fault = "timeout"
+	FaultFuel          Fault = "fuel"
 	FaultMemory        Fault = "memory"
 	FaultStack         Fault = "stack"
 	FaultOutput        Fault = "output"
@@ -83,6 +86,7 @@ const (
 type Receipt struct {
 	Module      string // "sha256:" and the digest of the code
 	Wall        time.Duration
+	Fuel        int64 // work in units; 0 where it is not counted
 	PeakMemory  int64 // bytes of linear memory
 	InputBytes  int64
 	OutputBytes int64

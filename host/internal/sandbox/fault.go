@@ -57,6 +57,8 @@ func (g *guest) classify(err error) *FaultError {
 	var exit *sys.ExitError
 	text := err.Error()
 	switch {
+	case g.outOfFuel && isTrap(text):
+		return fault(FaultFuel, "the tool used up its fuel (limit %d) and was stopped; ask for less at once", g.limits.Fuel)
 	case errors.As(err, &exit) && exit.ExitCode() != 0 && g.arena.refused, g.arena.refused && isTrap(text):
 		return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
 	case errors.As(err, &exit):

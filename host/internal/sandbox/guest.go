@@ -31,6 +31,8 @@ type guest struct {
 	folders   *hostfn.Folders     // nil without a grant
 	responses responses
 
+	fuel       int64 // work that was counted
+	outOfFuel  bool
 	hostCalls  int
 	progress   func(permille int, message string)
 	progressed time.Time
@@ -129,7 +131,7 @@ func noInput() io.Reader { return bytes.NewReader(nil) }
 // receipt says what the call cost so far.
 func (g *guest) receipt() Receipt {
 	g.sink.Flush()
-	r := Receipt{PeakMemory: g.arena.peak, LogBytes: g.sink.Bytes(), LogsCut: g.sink.Cut()}
+	r := Receipt{Fuel: g.fuel, PeakMemory: g.arena.peak, LogBytes: g.sink.Bytes(), LogsCut: g.sink.Cut()}
 	if g.http != nil {
 		r.Hosts = g.http.Hosts()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // compiled is code in a runtime of its own: names, host modules and closing
@@ -79,6 +80,7 @@ type instance struct {
 	memory *memory // nil: the module has none
 	left   api.MutableGlobal
 	stop   api.MutableGlobal
+	fuel   api.MutableGlobal   // nil: work is not counted
 	vars   []api.MutableGlobal // of compiled.mutable
 	funcs  map[string]api.Function
 }
@@ -95,6 +97,8 @@ func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig, s snapshot) (*
 		left: mutable(mod, wasmbin.LeftExport), stop: mutable(mod, wasmbin.StopExport),
 		funcs: make(map[string]api.Function),
 	}
+	in.fuel, _ = mod.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal)
+	in.refuel()
 	for _, v := range c.mutable {
 		in.vars = append(in.vars, mutable(mod, wasmbin.GlobalExport(v.Index)))
 	}
@@ -127,18 +131,74 @@ func (in *instance) fit(s snapshot) error {
 }
 
 // join makes an idle instance part of a call.
-func (in *instance) join(g *guest, s snapshot) bool {
+func (in *instance) join(g *guest, s snapshot) error {
 	in.guest = g
 	if in.memory != nil && !in.memory.join(g.arena) {
-		return false
+		return fault(FaultMemory, "the tool starts with more memory than its limit of %s", size(g.limits.Memory))
 	}
 	for i, v := range s.globals {
 		in.vars[i].Set(v)
 	}
-	in.left.Set(0)
 	in.stop.Set(0)
+	in.refuel()
 	in.brake = newBrake(g.ctx, in.stop)
+	return nil
+}
+
+// refuel gives a call the fuel that it may use, and a slice that is over at once.
+func (in *instance) refuel() {
+	in.left.Set(0)
+	if in.fuel != nil {
+		in.fuel.Set(uint64(allFuel(&in.guest.limits)))
+	}
+}
+
+// allFuel is how much work a call may do.
+func allFuel(l *policy.Limits) int64 {
+	if l.Fuel == 0 {
+		return noFuelLimit
+	}
+	return l.Fuel
+}
+
+// noFuelLimit is more work than a computer does in a century.
+const noFuelLimit = 1 << 62
+
+// settle tells the call what it has used.
+func (in *instance) settle() {
+	if in.fuel == nil {
+		return
+	}
+	left := int64(int32(in.left.Get()))
+	in.guest.fuel += allFuel(&in.guest.limits) - int64(in.fuel.Get()) - left
+	in.guest.outOfFuel = in.guest.outOfFuel || in.fuel.Get() == 0 && left < 0
+}
+
+// leave puts an instance back to how it joined, and says whether that was
+// possible. It is part of no call then.
+func (in *instance) leave() bool {
+	in.settle()
+	in.brake.release()
+	in.brake = nil
+	if in.memory != nil {
+		if in.memory.reserved.Grown() {
+			return false
+		}
+		if _, err := in.memory.reserved.Reset(); err != nil {
+			return false
+		}
+		in.memory.leave()
+	}
+	in.guest = nil
 	return true
+}
+
+// discard ends an instance that is part of no call.
+func (in *instance) discard() {
+	_ = in.mod.Close(context.Background()) // see close
+	if in.memory != nil {
+		in.memory.close()
+	}
 }
 
 // start runs the module's start function, which the engine knows as any other.
@@ -174,6 +234,7 @@ func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
 
 // close ends the instance. The engine may have closed it already.
 func (in *instance) close() {
+	in.settle()
 	if in.brake != nil {
 		in.brake.release()
 	}

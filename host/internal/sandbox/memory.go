@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"slices"
+
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
@@ -37,16 +39,6 @@ func (a *arena) fits(n int64) bool {
 	a.total += n
 	a.peak = max(a.peak, a.total)
 	return true
-}
-
-// keep takes a memory out of what is freed with the arena.
-func (a *arena) keep(m *memory) {
-	for i, g := range a.given {
-		if g == m {
-			a.given = append(a.given[:i], a.given[i+1:]...)
-			return
-		}
-	}
 }
 
 // free gives everything back. No guest may run any more.
@@ -106,7 +98,14 @@ func (m *memory) Free() {}
 // join makes a memory that was kept part of another call.
 func (m *memory) join(a *arena) bool {
 	m.arena = a
+	a.given = append(a.given, m)
 	return a.fits(int64(m.size))
+}
+
+// leave makes it part of no call.
+func (m *memory) leave() {
+	m.arena.given = slices.DeleteFunc(m.arena.given, func(g *memory) bool { return g == m })
+	m.arena = nil
 }
 
 func (m *memory) close() {

@@ -30,6 +30,9 @@ func (c *guestCode) close() error {
 	return c.memory.Close()
 }
 
+// metered says that the work of calls is counted exactly.
+func (s *Source) metered() bool { return s.Meter || s.Policy.Limits.Fuel > 0 }
+
 // rewrite checks the whole module and writes it anew.
 func rewrite(src Source) (*guestCode, *LoadError) {
 	m, err := wasmbin.Decode(src.Wasm, wasmbin.DefaultLimits())
@@ -39,7 +42,7 @@ func rewrite(src Source) (*guestCode, *LoadError) {
 	if refused := checkSizes(m, src.Policy.Limits.Memory); refused != nil {
 		return nil, refused
 	}
-	out, err := m.Rewrite(wasmbin.Options{Bare: true})
+	out, err := m.Rewrite(wasmbin.Options{Bare: true, Fuel: src.metered()})
 	if err != nil {
 		return nil, refuseCode(err)
 	}
