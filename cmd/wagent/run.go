@@ -15,6 +15,7 @@ import (
 
 	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 	"github.com/wagent-dev/wagent/host/visible"
 )
@@ -233,14 +234,19 @@ func (a *app) drive(ctx context.Context, h *host.Host, in host.Input, s *session
 	return end
 }
 
-// sayKeyless says with the first failure of the model that it was given no key.
+// sayKeyless says with the first failure of the model that it was given no key. One
+// that has replied wants none.
 func (s *session) sayKeyless(b run.Body) {
-	f, failed := b.(run.Failed)
-	_, retried := b.(run.Retried)
-	if !retried && (!failed || !strings.HasPrefix(f.Err.Kind, "model_")) {
-		return
+	failed := false
+	switch b := b.(type) {
+	case run.Replied:
+		s.keyless = ""
+	case run.Retried:
+		failed = true
+	case run.Failed:
+		failed = b.Err.Kind == string(model.Auth) || b.Err.Kind == string(model.Unreachable)
 	}
-	if s.keyless != "" {
+	if failed && s.keyless != "" {
 		s.scr.note(s.scr.style.yellow("! ") + s.keyless)
 		s.keyless = ""
 	}
