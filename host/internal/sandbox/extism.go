@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -31,6 +32,7 @@ type extismPlugin struct {
 	src    Source
 	code   *compiled
 	config map[string]string
+	spare  spareMemory
 }
 
 // newExtism gives the runtime of p what plugins import. On success it owns what
@@ -48,7 +50,9 @@ func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) 
 	return &extismPlugin{form: formOf(src, &p.info), src: src, code: &p.compiled, config: extismConfig(src.Config)}, nil
 }
 
-func (p *extismPlugin) close(ctx context.Context) error { return p.code.close(ctx) }
+func (p *extismPlugin) close(ctx context.Context) error {
+	return errors.Join(p.spare.close(), p.code.close(ctx))
+}
 
 // extismConfig makes the values of the manifest strings, as Extism has them.
 func extismConfig(raw json.RawMessage) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -161,12 +162,12 @@ func TestExtismPluginIsInitialisedInOrder(t *testing.T) {
 // as that takes; what makes work for the host is counted.
 func TestExtismHostCallsAreCountedWhereTheyCost(t *testing.T) {
 	e := newEngine(t)
-	bytes := load(t, e, source(t, "extism-bytes"), plainTool("copy"))
+	bytes := load(t, e, source(t, "extism-bytes"), plainTool("copy"), within(time.Minute))
 	input := strings.Repeat("tea ", 50_000)
 	if r := perform(t, bytes, "copy", []byte(input)); r.Out != input {
 		t.Errorf("%q, %d bytes came back", r.Trap, len(r.Out))
 	}
-	m := load(t, e, source(t, "extism-flood"), plainTool("log_debug"))
+	m := load(t, e, source(t, "extism-flood"), plainTool("log_debug"), within(time.Minute))
 	for _, function := range []string{"log_debug", "config_get", "var_get", "reset", "list_roots"} {
 		if r := perform(t, m, function, nil); r.fault != FaultHostCalls {
 			t.Errorf("%s: %q %q", function, r.fault, r.Trap)

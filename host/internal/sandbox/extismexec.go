@@ -14,10 +14,11 @@ import (
 // exec calls one function of a fresh plugin. Only return code 0 without an
 // error of the plugin is success.
 func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error) {
-	s, err := newExtismState(g, p.config)
+	s, err := newExtismState(g, p)
 	if err != nil {
 		return nil, err
 	}
+	defer s.end(p)
 	in, err := p.code.instantiate(g, g.config(noInput(), g.log()), p.code.base)
 	if err != nil {
 		return nil, err

@@ -40,8 +40,9 @@ type region struct{ at, len uint64 }
 // kernel is the shared memory of one call.
 type kernel struct {
 	arena  *arena
-	memory experimental.LinearMemory
+	memory experimental.LinearMemory // once it has grown
 	data   []byte
+	dirty  uint64 // what is behind was never written
 	room   uint64 // bytes for headers and blocks
 	taken  uint64
 	blocks []block // by address
@@ -53,16 +54,16 @@ type kernel struct {
 	failure       uint64 // the block with the error's text
 }
 
-// newKernel returns nil if the limit does not allow it.
-func newKernel(a *arena) *kernel {
-	k := &kernel{
-		arena: a, room: pageSize - kernelRoot, memory: a.Allocate(extismKernel, 1<<32),
-		blocks: make([]block, 0, 16), // not worth counting
-	}
-	if k.data = k.memory.Reallocate(extismKernel); k.data == nil {
+// newKernel returns nil if the limit does not allow it. Data has extismKernel
+// zeros, and is the kernel's until the call is over.
+func newKernel(a *arena, data []byte) *kernel {
+	if !a.fits(extismKernel) {
 		return nil
 	}
-	return k
+	return &kernel{
+		arena: a, data: data, room: pageSize - kernelRoot,
+		blocks: make([]block, 0, 16), // not worth counting
+	}
 }
 
 // alloc returns the offset of n bytes, or 0. Blocks that were freed are used
@@ -133,15 +134,45 @@ func (k *kernel) holdBlock() bool {
 }
 
 func (k *kernel) grow(pages uint64) bool {
-	if size := uint64(len(k.data)) + pages*pageSize; size <= 1<<32 {
-		if data := k.memory.Reallocate(size); data != nil {
-			k.data = data
-			k.room += pages * pageSize
-			return true
-		}
+	size := uint64(len(k.data)) + pages*pageSize
+	if size > 1<<32 {
+		k.arena.refused = true
+		return false
 	}
-	k.arena.refused = true
-	return false
+	if pages > 0 && !k.resize(size) {
+		return false
+	}
+	k.room += pages * pageSize
+	return true
+}
+
+// resize grows the memory. The first time it moves into one of its own.
+func (k *kernel) resize(size uint64) bool {
+	first := len(k.data) == extismKernel
+	if k.memory == nil {
+		k.memory = k.arena.Allocate(size, 1<<32)
+	}
+	if first {
+		k.arena.total -= extismKernel
+	}
+	data := k.memory.Reallocate(size)
+	switch {
+	case data == nil && first:
+		k.arena.total += extismKernel
+		fallthrough
+	case data == nil:
+		return false
+	case first:
+		copy(data, k.data[:k.dirty])
+	}
+	k.data = data
+	return true
+}
+
+// at returns a part of the memory to write to.
+func (k *kernel) at(from, n uint64) []byte {
+	k.dirty = max(k.dirty, from+n)
+	return k.data[from : from+n]
 }
 
 // find returns the active block that begins at an offset, or nil.
@@ -241,32 +272,24 @@ func (k *kernel) store(at uint64, b byte) error {
 	case at == uint64(len(k.data)):
 		return errOutside
 	}
-	k.data[at] = b
+	k.at(at, 1)[0] = b
 	return nil
 }
 
-// word returns eight bytes at any offset, over the end of a block or not.
-func (k *kernel) word(at uint64) ([]byte, error) {
-	if at > uint64(len(k.data))-8 {
-		return nil, errOutside
-	}
-	return k.data[at : at+8], nil
-}
-
+// loadWord returns eight bytes at any offset, over the end of a block or not.
 func (k *kernel) loadWord(at uint64) (uint64, error) {
-	w, err := k.word(at)
-	if err != nil {
-		return 0, err
+	if at > uint64(len(k.data))-8 {
+		return 0, errOutside
 	}
-	return binary.LittleEndian.Uint64(w), nil
+	return binary.LittleEndian.Uint64(k.data[at:]), nil
 }
 
 func (k *kernel) storeWord(at, v uint64) error {
-	w, err := k.word(at)
-	if err == nil {
-		binary.LittleEndian.PutUint64(w, v)
+	if at > uint64(len(k.data))-8 {
+		return errOutside
 	}
-	return err
+	binary.LittleEndian.PutUint64(k.at(at, 8), v)
+	return nil
 }
 
 // hostTrap is a mistake of a plugin that ends it as a trap does.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -233,6 +234,45 @@ func TestExtismMemoryOverTheLimitIsAFault(t *testing.T) {
 	}
 }
 
+// The memory that a call starts with is zeros, wherever the last one wrote.
+func TestExtismMemoryIsFreshInEveryCall(t *testing.T) {
+	m := load(t, newEngine(t), stepsSource(t))
+	for _, far := range []uint64{1 << 10, maxSpareDirty - 8, maxSpareDirty, extismKernel - 8} {
+		var write, read steps
+		write.do("store_u64", num(far), num(1<<64-1))
+		write.do("store_u64", num(64), num(1<<64-1))
+		for at := range uint64(8) {
+			read.do("load_u64", num(extismKernel/8*at+1000))
+		}
+		read.do("load_u64", num(far))
+		read.do("load_u64", num(64-8))
+		write.run(t, m)
+		if got := read.run(t, m); strings.Trim(fmt.Sprint(got), "[]0 ") != "" {
+			t.Errorf("after a write at %d: %d", far, got)
+		}
+	}
+	if n := len(m.speaks.(*extismPlugin).spare.idle); n != 1 {
+		t.Errorf("%d memories are kept", n)
+	}
+}
+
+func TestExtismMemoryMovesWhenItGrows(t *testing.T) {
+	m := load(t, newEngine(t), stepsSource(t))
+	var s steps
+	s.do("store_u64", num(extismKernel-8), num(7))
+	small := s.text("seven7s")
+	s.do("alloc", num(100_000))
+	s.do("load_u64", small)
+	s.do("load_u64", num(extismKernel-8))
+	s.do("store_u64", num(extismKernel), num(8))
+	s.do("load_u64", num(extismKernel))
+	got := s.run(t, m)
+	want := []uint64{binary.LittleEndian.Uint64([]byte("seven7s\x00")), 7, 0, 8}
+	if diff := cmp.Diff(want, got[len(got)-4:]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExtismVariableStoreIsBounded(t *testing.T) {
 	src := stepsSource(t)
 	m := load(t, newEngine(t), src)
@@ -268,10 +308,17 @@ func TestExtismCopiesEndWithTheCall(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s, err := newExtismState(g, nil)
+	p := &extismPlugin{}
+	s, err := newExtismState(g, p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		s.end(p)
+		if err := p.spare.close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	at, err := s.give(make([]byte, 3*copyPiece))
 	if err != nil {
 		t.Fatal(err)

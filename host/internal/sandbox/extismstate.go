@@ -1,6 +1,10 @@
 package sandbox
 
-import "context"
+import (
+	"context"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
+)
 
 // extismKey finds the state of a call. The engine shares host modules between
 // instances, so the context is the only thing that tells them apart.
@@ -12,6 +16,7 @@ type extismState struct {
 	*kernel
 	guest  *guest
 	config map[string]string
+	start  *linear.Range // the memory that the kernel has before it grows
 
 	vars     map[string][]byte
 	varBytes int64
@@ -27,16 +32,24 @@ const (
 	varOverhead   = 40
 )
 
-// newExtismState puts the state into the context of the guest.
-func newExtismState(g *guest, config map[string]string) (*extismState, error) {
-	k := newKernel(g.arena)
-	if k == nil {
+// newExtismState puts the state into the context of the guest. It must be ended.
+func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
+	start, err := p.spare.take()
+	if err != nil {
+		return nil, err
+	}
+	s := &extismState{guest: g, config: p.config, vars: make(map[string][]byte), start: start}
+	if s.kernel = newKernel(g.arena, start.Slice(extismKernel)); s.kernel == nil {
+		p.spare.put(start, 0)
 		return nil, extismMemory(g)
 	}
-	s := &extismState{kernel: k, guest: g, config: config, vars: make(map[string][]byte)}
 	g.ctx = context.WithValue(g.ctx, extismKey{}, s)
 	return s, nil
 }
+
+// end gives back what the state took of its plugin. The guest does not run any
+// more.
+func (s *extismState) end(p *extismPlugin) { p.spare.put(s.start, min(s.dirty, extismKernel)) }
 
 func extismMemory(g *guest) *FaultError {
 	return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
@@ -52,7 +65,7 @@ func (s *extismState) give(data []byte) (uint64, error) {
 }
 
 func (s *extismState) put(at uint64, data []byte) error {
-	into := s.data[at : at+uint64(len(data))]
+	into := s.at(at, uint64(len(data)))
 	return inPieces(s.guest.ctx, len(data), func(from, to int) { copy(into[from:to], data[from:to]) })
 }
 
