@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -30,6 +26,7 @@ type guest struct {
 	http      *hostfn.HTTPSession // nil without a grant
 	folders   *hostfn.Folders     // nil without a grant
 	responses responses
+	sys       *system // nil until the guest is configured
 
 	fuel       int64 // work that was counted
 	outOfFuel  bool
@@ -82,34 +79,11 @@ func (g *guest) close() error {
 	return nil
 }
 
-// config is what the guest sees of the system. Every source is set: the
-// engine's defaults are a clock that stands still and random bytes that repeat.
+// config makes the system that the guest sees, and is how the engine makes an
+// instance: with nothing of its own. It runs no start function: that is ours.
 func (g *guest) config(stdin io.Reader, stdout io.Writer, args ...string) wazero.ModuleConfig {
-	clock := hostfn.NewClock(g.grants.Clock)
-	c := wazero.NewModuleConfig().
-		WithName("").
-		WithStartFunctions().
-		WithArgs(args...).
-		WithStdin(stdin).
-		WithStdout(stdout).
-		WithStderr(g.log()).
-		WithWalltime(clock.Wall, sys.ClockResolution(time.Microsecond)).
-		WithNanotime(clock.Mono, sys.ClockResolution(1)).
-		WithNanosleep(func(ns int64) {
-			// That the call is over shows when the guest goes on.
-			if hostfn.Sleep(g.ctx, time.Duration(ns)) == nil {
-				clock.Advance(time.Duration(ns))
-			}
-		}).
-		WithOsyield(runtime.Gosched).
-		WithRandSource(hostfn.NewRandom(g.grants.Random))
-	for _, name := range slices.Sorted(maps.Keys(g.grants.Env)) {
-		c = c.WithEnv(name, g.grants.Env[name])
-	}
-	if g.folders != nil {
-		c = c.WithFSConfig(mounts(g.ctx, g.folders))
-	}
-	return c
+	g.sys = newSystem(g, stdin, stdout, args)
+	return wazero.NewModuleConfig().WithName("").WithStartFunctions()
 }
 
 // log is where what the guest prints goes. It refuses when the call is over:
