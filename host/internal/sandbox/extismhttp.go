@@ -53,7 +53,10 @@ func (s *extismState) request(head, body uint64) (abi.HTTPRequest, error) {
 	}
 	s.release(head)
 	var in extismRequest
-	if len(raw) > maxHTTPRequest || json.Unmarshal(raw, &in) != nil {
+	switch {
+	case len(raw) > maxHTTPRequest:
+		return abi.HTTPRequest{}, hostTrap("an HTTP request of more than 2 MiB")
+	case json.Unmarshal(raw, &in) != nil:
 		return abi.HTTPRequest{}, hostTrap("an HTTP request that is not valid JSON")
 	}
 	out := abi.HTTPRequest{Method: strings.ToUpper(cmp.Or(in.Method, "GET")), URL: in.URL, Headers: in.Headers}

@@ -149,6 +149,11 @@ func TestExtismRequestThatFailsIsDeniedOrTheToolsError(t *testing.T) {
 	if r := perform(t, m, "leave", large.program); !strings.Contains(r.Said, "too_large") {
 		t.Errorf("a body that is too large: %+v", r)
 	}
+	var long steps
+	long.do("http_request", long.do("alloc", num(maxHTTPRequest+1)), num(0))
+	if r := perform(t, m, "leave", long.program); r.fault != FaultTrap || !strings.Contains(r.Trap, "2 MiB") {
+		t.Errorf("a request that is too large: %+v", r)
+	}
 }
 
 func TestExtismRequestWithoutAGrantIsDeniedAtTheCall(t *testing.T) {

@@ -21,9 +21,9 @@ type extismFunc struct {
 	name    string
 	params  []api.ValueType
 	results []api.ValueType
-	// free functions are not counted: a plugin that reads or writes its input
-	// byte by byte calls them once for each.
-	free bool
+	// A plugin that goes through its input byte by byte calls these once for
+	// each byte. They cost little and are not counted.
+	uncounted bool
 	// do finds the arguments in v, and puts the result there.
 	do func(s *extismState, v []uint64) error
 }
@@ -31,10 +31,8 @@ type extismFunc struct {
 // Call lets the plugin in. It implements the engine's function interface.
 func (f *extismFunc) Call(ctx context.Context, v []uint64) {
 	s := ctx.Value(extismKey{}).(*extismState)
-	if !f.free {
-		if s.guest.count() != 0 {
-			panic(context.Cause(s.guest.ctx))
-		}
+	if !f.uncounted && s.guest.count() != 0 {
+		panic(context.Cause(s.guest.ctx))
 	}
 	if err := f.do(s, v); err != nil {
 		panic(err)

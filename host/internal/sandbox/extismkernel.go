@@ -206,7 +206,7 @@ func (k *kernel) release(at uint64) {
 
 // reset forgets every block, and what was in it.
 func (k *kernel) reset(ctx context.Context) error {
-	whole := k.data[kernelBlocks : kernelBlocks+k.taken]
+	whole := k.data[kernelBlocks:max(kernelBlocks, min(kernelBlocks+k.taken, k.dirty))]
 	err := inPieces(ctx, len(whole), func(from, to int) { clear(whole[from:to]) })
 	k.blocks, k.taken, k.free = k.blocks[:0], 0, 0
 	k.input, k.output, k.failure, k.lost = region{}, region{}, 0, false

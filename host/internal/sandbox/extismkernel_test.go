@@ -140,9 +140,18 @@ func TestExtismOutputOutsideOfTheMemoryIsNoAnswer(t *testing.T) {
 		at, n uint64
 		fault Fault
 	}{
-		{0, 0, ""}, {100, 0, ""}, {1 << 40, 0, ""}, {kernelBlocks, 1, ""}, {kernelBlocks, room - kernelBlocks, ""},
-		{0, 1, FaultInvalidResult}, {64, 8, FaultInvalidResult}, {kernelBlocks, room - kernelBlocks + 1, FaultInvalidResult},
-		{room, 1, FaultInvalidResult}, {1 << 32, 8, FaultInvalidResult}, {100, 1<<64 - 50, FaultInvalidResult}, {100, 1<<64 - 10, FaultInvalidResult},
+		{0, 0, ""},
+		{100, 0, ""},
+		{1 << 40, 0, ""},
+		{kernelBlocks, 1, ""},
+		{kernelBlocks, room - kernelBlocks, ""},
+		{0, 1, FaultInvalidResult},
+		{64, 8, FaultInvalidResult},
+		{kernelBlocks, room - kernelBlocks + 1, FaultInvalidResult},
+		{room, 1, FaultInvalidResult},
+		{1 << 32, 8, FaultInvalidResult},
+		{100, 1<<64 - 50, FaultInvalidResult},
+		{100, 1<<64 - 10, FaultInvalidResult},
 	} {
 		var s steps
 		s.do("output_set", num(tc.at), num(tc.n))
