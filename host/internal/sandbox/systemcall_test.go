@@ -270,6 +270,7 @@ func TestSystemPathsEndInTheRightErrno(t *testing.T) {
 		{docs, "a.txt/x", 0, rightRead, wasiNotdir},
 		{docs, "a.txt", openDirectory, rightRead, wasiNotdir},
 		{docs, "a\x00.txt", 0, rightRead, wasiInval},
+		{docs, "\xff", 0, rightRead, wasiIlseq},
 		{docs, strings.Repeat("x", 300), 0, rightRead, wasiNametoolong},
 		{out, "f", create | openExclusive, both, wasiExist},
 		{out, "f", openDirectory | openTruncate, both, wasiInval},

@@ -19,6 +19,7 @@ const (
 	wasiExist       errno = 20
 	wasiFault       errno = 21
 	wasiFbig        errno = 22
+	wasiIlseq       errno = 25
 	wasiIntr        errno = 27
 	wasiInval       errno = 28
 	wasiIO          errno = 29

@@ -136,15 +136,13 @@ func (s *system) fdRenumber(_ guestMemory, a []uint64) errno {
 	case a[0] == a[1]:
 		return 0
 	}
-	if old, e := s.open.find(a[1]); e == 0 {
-		e = old.close()
-		if e != 0 {
-			return e
-		}
-	}
+	old := s.open.byNumber[a[1]]
 	s.open.remove(a[0])
 	s.open.put(a[1], d)
-	return 0
+	if old == nil {
+		return 0
+	}
+	return old.close()
 }
 
 // fdSeek refuses directories: their place is a cookie.

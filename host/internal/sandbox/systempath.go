@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/sys"
 
@@ -46,6 +47,8 @@ func (s *system) place(m guestMemory, fd, ptr, n uint64) (place, errno) {
 	switch {
 	case name == "":
 		return place{}, wasiNoent
+	case !utf8.ValidString(name):
+		return place{}, wasiIlseq
 	case !fs.ValidPath(path.Clean(name)):
 		return place{}, wasiPerm
 	case d.path != ".":

@@ -16,13 +16,13 @@ import (
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
-// forwarder is a module with one page of memory that exports every function of
-// WASI: each passes its arguments on to the import of the same name.
-func forwarder() []byte {
-	all := append(wasiFuncs(), wasiFunc{name: "proc_exit", params: wasmTypes("i")})
-	n := len(all)
+// forwarder is a module with pages of memory that exports every function of WASI:
+// each passes its arguments on to the import of the same name.
+func forwarder(pages byte) []byte {
+	functions := append(wasiFuncs(), wasiFunc{name: "proc_exit", params: wasmTypes("i")})
+	n := len(functions)
 	var types, imports, funcs, exports, code []byte
-	for i, f := range all {
+	for i, f := range functions {
 		results := "\x01\x7f"
 		if f.name == "proc_exit" {
 			results = "\x00"
@@ -39,10 +39,13 @@ func forwarder() []byte {
 		}
 		code = append(code, vector(string(append(body, 0x10, byte(i), 0x0b)))...)
 	}
-	exports = append(exports, "\x06memory\x02\x00"...)
 	count := func(n int, b []byte) string { return string(append(binary.AppendUvarint(nil, uint64(n)), b...)) }
-	return module(1, count(n, types), 2, count(n, imports), 3, count(n, funcs), 5, "\x01\x01\x01\x01",
-		7, count(n+1, exports), 10, count(n, code))
+	memory := []any{}
+	if pages > 0 {
+		memory = []any{5, string([]byte{1, 1, pages, pages})}
+	}
+	all := append([]any{1, count(n, types), 2, count(n, imports), 3, count(n, funcs)}, memory...)
+	return module(append(all, 7, count(n, exports), 10, count(n, code))...)
 }
 
 func vector(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(s))), s...) }
@@ -56,7 +59,7 @@ type world struct {
 }
 
 // engineWith compiles the forwarder over an implementation of WASI.
-func engineWith(t testing.TB, link func(context.Context, wazero.Runtime) error) (wazero.Runtime, wazero.CompiledModule) {
+func engineWith(t testing.TB, pages byte, link func(context.Context, wazero.Runtime) error) (wazero.Runtime, wazero.CompiledModule) {
 	t.Helper()
 	r := wazero.NewRuntime(t.Context())
 	t.Cleanup(func() {
@@ -67,7 +70,7 @@ func engineWith(t testing.TB, link func(context.Context, wazero.Runtime) error) 
 	if err := link(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	code, err := r.CompileModule(t.Context(), forwarder())
+	code, err := r.CompileModule(t.Context(), forwarder(pages))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +86,7 @@ func linkOurs(ctx context.Context, r wazero.Runtime) error {
 // descriptor 3, and /out to write, which is 4.
 func newWorld(t *testing.T, change ...func(*policy.Policy)) (w *world, root string) {
 	t.Helper()
-	r, code := engineWith(t, linkOurs)
+	r, code := engineWith(t, 1, linkOurs)
 	root, grant := folders(t)
 	src := Source{Policy: policy.Default()}
 	grant(&src)
