@@ -26,6 +26,13 @@ func NewClock(c policy.Clock) *Clock {
 	return &Clock{fixed: c.Fixed, start: time.Now()}
 }
 
+// Continue makes the monotonic time go on from what another clock has shown, so
+// that a guest which was initialised then does not see it go back.
+func (c *Clock) Continue(mono int64) {
+	c.start = c.start.Add(-time.Duration(mono))
+	c.mono.Add(mono)
+}
+
 // Wall returns the time since 1970, in seconds and nanoseconds. A fixed clock
 // always returns the same.
 func (c *Clock) Wall() (sec int64, nsec int32) {

@@ -21,11 +21,16 @@ type Options struct {
 type Engine struct {
 	cache codeCache
 	log   *slog.Logger
+	idle  *idlers
 
 	mu      sync.Mutex
 	modules map[*Module]struct{}
 	closed  bool
 }
+
+// maxIdle is how many guests of all modules wait for a call. One of a Go tool
+// holds about a megabyte.
+const maxIdle = 64
 
 // New makes an engine. A cache folder that cannot be used is a warning in the
 // log and not an error. The engine must be closed.
@@ -37,6 +42,7 @@ func New(o Options) (*Engine, error) {
 	return &Engine{
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,
+		idle:    newIdlers(maxIdle),
 		modules: make(map[*Module]struct{}),
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -22,16 +23,20 @@ type compiled struct {
 	entry   *cacheEntry
 	base    snapshot // as instances are when they are made
 	mutable []wasmbin.MutableGlobal
-	// exact says that memory and globals are all that a call can change of an
-	// instance: it leaves tables and segments alone, and its globals are numbers.
-	exact bool
+	exact   bool // see wasmbin.Output
+	fromGo  bool // as the module says
 }
 
 // snapshot is what instances start from.
 type snapshot struct {
 	memory  *linear.Image
-	globals []uint64 // of compiled.mutable; nil: as the code says
+	globals []uint64 // of compiled.mutable, where they are numbers
+	seeds   []span   // states of random generators
+	mono    int64    // of the monotonic clock, in nanoseconds
 }
+
+// span is a part of a memory.
+type span struct{ from, to int }
 
 func (c *compiled) close(ctx context.Context) error {
 	err := c.runtime.Close(ctx)
@@ -174,10 +179,17 @@ func (in *instance) settle() {
 	in.guest.outOfFuel = in.guest.outOfFuel || in.fuel.Get() == 0 && left < 0
 }
 
+// shortCall is how long a call takes at most that cannot have used much of the
+// engine's stack.
+const shortCall = time.Millisecond
+
 // leave puts an instance back to how it joined, and says whether that was
 // possible. It is part of no call then.
 func (in *instance) leave() bool {
 	in.settle()
+	if in.guest.watch.taken() > shortCall {
+		clear(in.funcs) // the engine keeps their stacks, which may have grown far
+	}
 	in.brake.release()
 	in.brake = nil
 	if in.memory != nil {

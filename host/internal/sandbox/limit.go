@@ -38,6 +38,7 @@ func (b *brake) release() {
 // stopwatch bounds one call and remembers why it was stopped.
 type stopwatch struct {
 	limit  time.Duration
+	start  time.Time
 	end    time.Time
 	cancel context.CancelCauseFunc
 	timer  context.CancelFunc
@@ -47,7 +48,8 @@ var errTimeLimit = errors.New("time limit reached")
 
 // newStopwatch starts the time of a call. The context ends with it.
 func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, *stopwatch) {
-	w := &stopwatch{limit: limit, end: time.Now().Add(limit)}
+	now := time.Now()
+	w := &stopwatch{limit: limit, start: now, end: now.Add(limit)}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	ctx, w.timer = context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	if d, ok := ctx.Deadline(); ok {
@@ -64,6 +66,9 @@ func (w *stopwatch) release() {
 	w.timer()
 	w.cancel(nil)
 }
+
+// taken is how long the call has been going on.
+func (w *stopwatch) taken() time.Duration { return time.Since(w.start) }
 
 // left is how long the guest has, in milliseconds.
 func (w *stopwatch) left() int64 { return max(time.Until(w.end).Milliseconds(), 0) }

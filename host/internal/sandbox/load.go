@@ -54,14 +54,14 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err != nil {
 		return nil, errors.Join(err, code.close())
 	}
-	p.base = snapshot{memory: code.memory}
+	p.base = code.start()
 	m := &Module{src: src, engine: e}
 	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
 		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))
 	}
 	m.info = p.info
-	if m.speaks, err = p.speaker(ctx, src); err != nil {
+	if m.speaks, err = p.speaker(ctx, src, e.idle); err != nil {
 		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))
 	}
 	if err := p.entry.seal(); err != nil {
@@ -139,7 +139,8 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 		return p, err
 	}
 	p.mutable = code.out.Mutable
-	p.exact = code.exact()
+	p.exact = code.out.Exact
+	p.fromGo = code.module.WrittenIn("Go")
 	if p.code, err = p.runtime.CompileModule(ctx, code.out.Wasm); err != nil {
 		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
 	}
@@ -172,13 +173,13 @@ func (p *part) check(src Source) error {
 }
 
 // speaker makes the module ready for its ABI, and takes over what was compiled.
-func (p *part) speaker(ctx context.Context, src Source) (speaker, error) {
+func (p *part) speaker(ctx context.Context, src Source, idle *idlers) (speaker, error) {
 	switch p.info.ABI {
 	case Extism:
 		return newExtism(ctx, src, p)
 	case WASI:
-		return &command{name: src.Name, code: &p.compiled}, nil
+		return newCommand(src.Name, &p.compiled, idle), nil
 	default:
-		return &reactor{&p.compiled}, nil
+		return newReactor(&p.compiled, src, idle), nil
 	}
 }

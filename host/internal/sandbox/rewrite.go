@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
@@ -17,10 +16,16 @@ type guestCode struct {
 	memory *linear.Image // what it starts with
 }
 
-// exact says that the code changes nothing of an instance but its memory and
-// globals of numbers.
-func (c *guestCode) exact() bool {
-	return !c.out.Tables && !slices.ContainsFunc(c.out.Mutable, func(g wasmbin.MutableGlobal) bool { return !g.Value.IsNum() })
+// start is what instances are when they are made.
+func (c *guestCode) start() snapshot {
+	s := snapshot{memory: c.memory}
+	if !c.out.Exact {
+		return s // the engine sets them
+	}
+	for _, g := range c.out.Mutable {
+		s.globals = append(s.globals, g.Init)
+	}
+	return s
 }
 
 func (c *guestCode) close() error {

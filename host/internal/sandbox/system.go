@@ -24,7 +24,8 @@ type system struct {
 	random io.Reader
 	open   fdTable
 	calls  int
-	exited bool // the guest ended itself
+	exited bool            // the guest ended itself
+	called map[string]bool // the functions called, while a guest is captured; else nil
 }
 
 // newSystem prepares the system of a call. Every source is set by the grants of

@@ -130,6 +130,9 @@ func (f wasiFunc) guarded(g *guest, mod api.Module, args []uint64) (e errno) {
 		}
 	}()
 	g.sys.count()
+	if g.sys.called != nil {
+		g.sys.called[f.name] = true
+	}
 	if f.work && g.ctx.Err() != nil {
 		return wasiIntr
 	}

@@ -3,63 +3,63 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
 // reactor speaks the wagent ABI.
-type reactor struct{ code *compiled }
+type reactor struct {
+	code   *compiled
+	guests *guests
+}
+
+func newReactor(code *compiled, src Source, idle *idlers) *reactor {
+	return &reactor{code, &guests{code: code, idle: idle, grants: src.Policy.Grants, begin: (*instance).initialize}}
+}
 
 func (r *reactor) encode(req *abi.Request) ([]byte, error) { return encodeRequest(req) }
 
-func (r *reactor) close(ctx context.Context) error { return r.code.close(ctx) }
+func (r *reactor) close(ctx context.Context) error {
+	return errors.Join(r.guests.close(), r.code.close(ctx))
+}
 
 func (r *reactor) describe(g *guest) ([]byte, error) {
-	in, err := r.start(g)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	packed, err := in.invoke(abi.ExportDescribe)
-	if err != nil {
-		return nil, err
-	}
-	return in.read(packed)
+	return r.ask(g, func(in *instance) (uint64, error) { return in.invoke(abi.ExportDescribe) })
 }
 
 func (r *reactor) call(g *guest, req *request) (*answer, error) {
-	in, err := r.start(g)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	ptr, err := in.write(req.input)
-	if err != nil {
-		return nil, err
-	}
-	packed, err := in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
-	if err != nil {
-		return nil, err
-	}
-	raw, err := in.read(packed)
+	raw, err := r.ask(g, func(in *instance) (uint64, error) {
+		ptr, err := in.write(req.input)
+		if err != nil {
+			return 0, err
+		}
+		return in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &answer{raw: raw}, nil
 }
 
-// start makes a fresh instance and initialises it.
-func (r *reactor) start(g *guest) (*instance, error) {
-	in, err := r.code.instantiate(g, g.config(noInput(), g.log()), r.code.base)
+// ask lets do use an initialised guest, and copies out what it answers.
+func (r *reactor) ask(g *guest, do func(*instance) (uint64, error)) (raw []byte, err error) {
+	l, err := r.guests.get(g)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.initialize(); err != nil {
-		in.close()
+	well := false
+	defer func() { l.end(well) }()
+	packed, err := do(l.instance)
+	if err != nil {
 		return nil, err
 	}
-	return in, nil
+	if raw, err = l.read(packed); err != nil {
+		return nil, err
+	}
+	well = true
+	return raw, nil
 }
 
 func (in *instance) initialize() error {

@@ -17,11 +17,18 @@ import (
 type command struct {
 	name string // argv[0]
 	code *compiled
+	pool *pool
+}
+
+func newCommand(name string, code *compiled, idle *idlers) *command {
+	return &command{name, code, newPool(code, code.base, idle)}
 }
 
 func (c *command) encode(req *abi.Request) ([]byte, error) { return encodeRequest(req) }
 
-func (c *command) close(ctx context.Context) error { return c.code.close(ctx) }
+func (c *command) close(ctx context.Context) error {
+	return errors.Join(c.pool.close(), c.code.close(ctx))
+}
 
 func (c *command) describe(g *guest) ([]byte, error) {
 	out, code, err := c.exec(g, noInput(), "--describe")
@@ -53,11 +60,12 @@ func (c *command) call(g *guest, req *request) (*answer, error) {
 // exec runs the program to its end and returns its output and exit code.
 func (c *command) exec(g *guest, stdin io.Reader, arg string) ([]byte, uint32, error) {
 	out := &output{guest: g}
-	in, err := c.code.instantiate(g, g.config(stdin, out, c.name, arg), c.code.base)
+	in, err := c.pool.get(g, g.config(stdin, out, c.name, arg))
 	if err != nil {
 		return nil, 0, err
 	}
-	defer in.close()
+	well := false
+	defer func() { c.pool.put(in, well) }()
 	if err = in.start(); err == nil {
 		_, err = in.function(abi.ExportStart).Call(g.ctx)
 	}
@@ -66,8 +74,10 @@ func (c *command) exec(g *guest, stdin io.Reader, arg string) ([]byte, uint32, e
 	case g.ctx.Err() != nil:
 		return nil, 0, context.Cause(g.ctx)
 	case err == nil:
+		well = true
 		return out.buf.Bytes(), 0, nil
 	case errors.As(err, &exit) && (exit.ExitCode() == 0 || !g.arena.refused):
+		well = true
 		return out.buf.Bytes(), exit.ExitCode(), nil
 	}
 	return nil, 0, err

@@ -64,15 +64,17 @@ type Output struct {
 	// Mutable are the indices and types of the mutable globals that the module
 	// defines.
 	Mutable []MutableGlobal
-	// Tables says that code may change tables or drop segments, which nobody can
-	// put back.
-	Tables bool
+	// Exact says that memory and the mutable globals are all that code can change
+	// of an instance: it leaves tables and segments alone, and the globals are
+	// numbers that start with what is known here.
+	Exact bool
 }
 
 // MutableGlobal is a global that code may change.
 type MutableGlobal struct {
 	Index int
 	Value ValueType
+	Init  uint64 // what it starts with, if it is a number
 }
 
 // Rewrite checks the bodies of all functions and returns the module with them
@@ -94,15 +96,20 @@ func (m *Module) Rewrite(o Options) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Output{}
+	out := &Output{Exact: true}
 	for _, p := range parts {
-		out.Tables = out.Tables || p.tables
+		out.Exact = out.Exact && !p.tables
 	}
 	w := writer{m: m, o: &o, helperTypes: uint32(len(m.Types))}
 	out.Wasm = w.module(parts)
 	for i, g := range m.Globals {
 		if g.Type.Mutable {
-			out.Mutable = append(out.Mutable, MutableGlobal{m.importedGlobals + i, g.Type.Value})
+			bits, known := g.Init.constBits()
+			out.Exact = out.Exact && known
+			if g.Type.Value == I32 || g.Type.Value == F32 {
+				bits = uint64(uint32(bits))
+			}
+			out.Mutable = append(out.Mutable, MutableGlobal{m.importedGlobals + i, g.Type.Value, bits})
 		}
 	}
 	return out, nil
