@@ -376,3 +376,63 @@ func FuzzExtismHostNeverFails(f *testing.F) {
 		}
 	})
 }
+
+// The places where one byte more or less decides.
+func TestExtismEdgesEndAsUnderTheReference(t *testing.T) {
+	src := stepsSource(t)
+	m := load(t, newEngine(t), src)
+	ref := newReference(t, src.Wasm, src.Config, func(m *extism.Manifest) { m.Memory.MaxPages = stepsMemory/pageSize - 4 })
+	for name, program := range map[string]func(s *steps){
+		"a size that just has no room": func(s *steps) {
+			s.do("free", s.do("alloc", num(30_000)))
+			// The memory has 65472 bytes, less 64; the program of 4 steps is in it.
+			s.do("alloc", num(65_472-64-(4*24+blockHeader)-(30_000+blockHeader)-blockHeader-(20_000+blockHeader)))
+			s.do("alloc", num(20_000))
+		},
+		"a size that just has room": func(s *steps) {
+			s.do("free", s.do("alloc", num(30_000)))
+			s.do("alloc", num(65_472-64-(4*24+blockHeader)-(30_000+blockHeader)-blockHeader-(20_000+blockHeader)-1))
+			s.do("alloc", num(20_000))
+		},
+		"a rest that is just worth keeping": func(s *steps) {
+			s.do("free", s.do("alloc", num(60_000)))
+			s.do("alloc", num(60_000-blockRest))
+		},
+		"a rest that is just not": func(s *steps) {
+			s.do("free", s.do("alloc", num(60_000)))
+			s.do("length", s.do("alloc", num(60_000-blockRest+1)))
+		},
+		"the input is freed": func(s *steps) {
+			s.do("free", s.do("input_offset"))
+			s.do("input_length")
+			s.do("input_offset")
+			s.do("input_load_u8", num(0))
+		},
+		"the output is freed": func(s *steps) {
+			at := s.do("alloc", num(10))
+			s.do("output_set", at, num(10))
+			s.do("free", at)
+			s.do("output_length")
+			s.do("input_length")
+		},
+		"empty outputs": func(s *steps) {
+			for _, at := range []uint64{66, 65, 64, 0} {
+				s.do("output_set", num(at), num(0))
+				s.do("output_offset")
+			}
+		},
+		"growing after growing was refused": func(s *steps) {
+			s.do("alloc", num(8_000_000))
+			s.do("alloc", num(8_000_000))
+			s.do("alloc", num(7_080_000))
+			s.do("alloc", num(70_000))
+			s.do("alloc", num(1_000))
+		},
+	} {
+		var s steps
+		program(&s)
+		if diff := sameEnd(ref.perform(t, "run", s.program), perform(t, m, "run", s.program)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
