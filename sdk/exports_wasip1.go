@@ -46,6 +46,7 @@ func exportDescribe() uint64 {
 	for _, err := range faults {
 		hostLog(nil, abi.LevelError, err.Error())
 	}
+	registered.warm()
 	return answer(description)
 }
 

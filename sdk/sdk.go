@@ -82,6 +82,7 @@ type registry struct {
 type tool struct {
 	abi.Tool
 	call  func(*Call, json.RawMessage) (abi.Result, error)
+	warm  func()
 	fault error // why it cannot be served; nil if it can
 }
 
@@ -127,6 +128,12 @@ func prepare[A, R any](t *tool, fn func(*Call, A) (R, error), opts []Option) (er
 			return abi.Result{}, err
 		}
 		return encode(v)
+	}
+	t.warm = func() {
+		var args A
+		_ = decode(json.RawMessage("{}"), in, reflect.ValueOf(&args).Elem(), argument)
+		var result R
+		_, _ = encode(result)
 	}
 	return checkTool(&t.Tool)
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
+	"syscall"
 
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -53,7 +53,7 @@ func explainWrite(name string, err error) error {
 		return sdk.Errorf(abi.NotFound, "there is no folder %q: write_file makes none", path.Dir(name))
 	case errors.Is(err, fs.ErrExist):
 		return sdk.Errorf(abi.Input, "%q is there already: set overwrite or append", name)
-	case errors.Is(err, fs.ErrPermission), strings.Contains(err.Error(), "read-only"):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return sdk.Errorf(abi.AuthRequired, "%q may not be changed: add allow: {write: {HOST: %s}} to the tool in the manifest", name, path.Dir(name))
 	default:
 		return explain(name, err)

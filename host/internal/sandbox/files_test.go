@@ -115,6 +115,7 @@ func TestEveryPageOfALargeFolderIsListed(t *testing.T) {
 func TestFilesAreClosedWhenTheCallEnds(t *testing.T) {
 	_, grant := folders(t)
 	m := load(t, newEngine(t), guestSource(t), grant)
+	m.Call(t.Context(), Call{Tool: "echo"}) // makes the image, which stays
 	before := descriptors(t)
 	for range 20 {
 		m.Call(t.Context(), Call{Tool: "read", Arguments: json.RawMessage(`"/docs/a.txt"`)})

@@ -30,9 +30,10 @@ type compiled struct {
 // snapshot is what instances start from.
 type snapshot struct {
 	memory  *linear.Image
-	globals []uint64 // of compiled.mutable, where they are numbers
-	seeds   []span   // states of random generators
-	mono    int64    // of the monotonic clock, in nanoseconds
+	globals []uint64          // of compiled.mutable, where they are numbers
+	seeds   []span            // states of random generators
+	mono    int64             // of the monotonic clock, in nanoseconds
+	flags   map[uint64]uint16 // of descriptors, by number
 }
 
 // span is a part of a memory.

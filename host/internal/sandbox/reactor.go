@@ -18,6 +18,7 @@ type guests struct {
 	idle   *idlers
 	grants policy.Grants
 	begin  func(*instance) error // initialises
+	warm   func(*instance) error // what a guest does before it is captured; may be nil
 
 	mu    sync.Mutex
 	tried bool
@@ -63,6 +64,7 @@ func (s *guests) get(g *guest) (lease, error) {
 	}
 	l := lease{in, p}
 	g.sys.clock.Continue(p.start.mono)
+	g.sys.open.setFlags(p.start.flags)
 	for _, s := range p.start.seeds {
 		view, _ := in.mod.Memory().Read(uint32(s.from), uint32(s.to-s.from))
 		if _, err := io.ReadFull(g.sys.random, view); err != nil {
@@ -134,11 +136,12 @@ func (s *guests) capture(g *guest) (snapshot, error) {
 }
 
 // sameAlways are the functions whose answers are the same in each call, or are
-// not remembered: what a guest reads of the clock at its start is from then.
+// not remembered: what a guest reads of the clock at its start is from then. The
+// flags that it sets are part of the snapshot.
 var sameAlways = map[string]bool{
 	"args_get": true, "args_sizes_get": true, "environ_get": true, "environ_sizes_get": true,
-	"clock_res_get": true, "clock_time_get": true, "random_get": true, "sched_yield": true,
-	"fd_prestat_get": true, "fd_prestat_dir_name": true, "fd_fdstat_get": true, "fd_write": true,
+	"clock_res_get": true, "clock_time_get": true, "random_get": true, "sched_yield": true, "poll_oneoff": true,
+	"fd_prestat_get": true, "fd_prestat_dir_name": true, "fd_fdstat_get": true, "fd_fdstat_set_flags": true, "fd_write": true,
 }
 
 // initialise makes a guest without anything but the names of its folders, and
@@ -162,6 +165,11 @@ func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
 	if err := s.begin(in); err != nil {
 		return captured{}, err
 	}
+	if s.warm != nil {
+		if err := s.warm(in); err != nil {
+			return captured{}, err
+		}
+	}
 	for name := range own.sys.called {
 		if !sameAlways[name] {
 			return captured{}, errNotTheSame
@@ -173,6 +181,7 @@ func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
 	view, _ := in.mod.Memory().Read(0, in.mod.Memory().Size())
 	c := captured{bytes: append([]byte(nil), view...), random: counted.n > 0}
 	c.mono = own.sys.clock.Mono()
+	c.flags = own.sys.open.flags()
 	for _, v := range in.vars {
 		c.globals = append(c.globals, v.Get())
 	}

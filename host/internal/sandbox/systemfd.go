@@ -71,6 +71,26 @@ type fdTable struct {
 	low      uint64 // every smaller number is taken
 }
 
+// flags returns those of the descriptors that have any.
+func (t *fdTable) flags() map[uint64]uint16 {
+	out := make(map[uint64]uint16)
+	for n, d := range t.byNumber {
+		if d.flags != 0 {
+			out[n] = d.flags
+		}
+	}
+	return out
+}
+
+// setFlags sets what flags returned, where the descriptor is there.
+func (t *fdTable) setFlags(flags map[uint64]uint16) {
+	for n, f := range flags {
+		if d := t.byNumber[n]; d != nil {
+			d.flags = f
+		}
+	}
+}
+
 // newFDTable gives the streams and folders their numbers, and leaves room
 // for as many files as may be open.
 func newFDTable(stdin io.Reader, stdout, stderr io.Writer, folders []*hostfn.Folder, files int) fdTable {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -143,7 +144,7 @@ func (r *Range) putBack() (int, error) {
 	}
 	// A page that was surely written has to be reported. If it is not, the kernel
 	// does not say what it is asked here.
-	touch(&r.all[0])
+	touch(r.all)
 	written, first, err := r.written()
 	switch {
 	case err != nil || !first:
@@ -161,10 +162,11 @@ func (r *Range) putBack() (int, error) {
 	return written, nil
 }
 
-// touch writes a byte with its own value.
-//
-//go:noinline
-func touch(b *byte) { *b = *b ^ 1 ^ 1 }
+// touch writes what is there already. Atomic operations are not optimised away.
+func touch(b []byte) {
+	p := (*uint32)(unsafe.Pointer(unsafe.SliceData(b)))
+	atomic.StoreUint32(p, atomic.LoadUint32(p))
+}
 
 // scan is struct pm_scan_arg of linux/fs.h, for the ioctl PAGEMAP_SCAN of
 // /proc/self/pagemap (since Linux 6.7; Documentation/admin-guide/mm/pagemap.rst).

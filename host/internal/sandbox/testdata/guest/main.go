@@ -7,6 +7,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ var (
 	buffer []byte // what the host writes into
 	answer []byte // kept until the host has read it
 	calls  int
+	began  = time.Now()
 )
 
 //go:wasmimport wagent http
@@ -87,6 +90,22 @@ func serve(req abi.Request) (string, error) {
 		return time.Now().UTC().Format(time.RFC3339Nano), nil
 	case "random":
 		return random()
+	case "rand":
+		return fmt.Sprint(rand.Uint64()), nil
+	case "maporder":
+		m := map[int]bool{}
+		for i := range 50 {
+			m[i] = true
+		}
+		var order []int
+		for i := range m {
+			order = append(order, i)
+		}
+		return fmt.Sprint(order), nil
+	case "maphash":
+		return fmt.Sprint(maphash.String(maphash.MakeSeed(), "a")), nil
+	case "elapsed":
+		return time.Since(began).String(), nil
 	case "sleep":
 		time.Sleep(time.Hour)
 		return "woke", nil
