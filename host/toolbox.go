@@ -86,7 +86,7 @@ func receipt(r *sandbox.Receipt) run.Receipt {
 		hosts = []string{}
 	}
 	return run.Receipt{
-		Module: r.Module, WallMS: float64(r.Wall.Microseconds()) / 1000, PeakMemoryBytes: r.PeakMemory,
+		Module: r.Module, WallMS: float64(r.Wall.Microseconds()) / 1000, Fuel: r.Fuel, PeakMemoryBytes: r.PeakMemory,
 		InputBytes: r.InputBytes, OutputBytes: r.OutputBytes, Hosts: hosts,
 		LogBytes: r.LogBytes, LogsCut: r.LogsCut,
 	}

@@ -39,6 +39,7 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.Var(sizeFlag{&f.memory}, "memory", "limit of linear memory, such as 64MiB")
 	flags.Var(sizeFlag{&f.output}, "output-limit", "limit of the result, such as 1MiB")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit of time, such as 5s")
+	flags.TextVar(&f.fuel, "fuel", manifest.Fuel(0), "limit of work, such as 5G, and count it for the receipt")
 	flags.StringVar(&f.tool.ABI, "abi", "", "auto, wagent, extism or wasi")
 	flags.StringVar(&f.tool.Export, "export", "", "plain Extism: the function to call")
 	flags.StringVar(&f.tool.Input, "input", "", "plain Extism: json or text")

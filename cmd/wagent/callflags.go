@@ -21,6 +21,7 @@ type callFlags struct {
 	config  []string
 	memory  manifest.Size
 	output  manifest.Size
+	fuel    manifest.Fuel
 	timeout time.Duration
 	private bool
 	tool    manifest.Tool
@@ -52,7 +53,7 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 	if t.Module, err = filepath.Abs(module); err != nil {
 		return nil, err
 	}
-	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout)}
+	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout), Fuel: f.fuel}
 	t.Allow.PrivateNetworks = f.private
 	for _, rule := range f.http {
 		r := manifest.HTTPRule{Host: rule}

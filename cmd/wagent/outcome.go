@@ -57,6 +57,8 @@ func callFailure(o *host.Outcome, t *manifest.Tool) string {
 	switch o.Kind {
 	case run.KindTimeout:
 		return fmt.Sprintf("stopped after its %s timeout (limits.timeout, --timeout)", durationText(p.Limits.Timeout))
+	case run.KindFuel:
+		return fmt.Sprintf("stopped at its limit of %d units of work (limits.fuel, --fuel)", p.Limits.Fuel)
 	case run.KindMemory:
 		return fmt.Sprintf("stopped at its memory limit of %s (limits.memory, --memory)", bytesText(p.Limits.Memory))
 	case run.KindOutput:

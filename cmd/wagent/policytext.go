@@ -15,6 +15,7 @@ import (
 type limitsJSON struct {
 	Memory       int64 `json:"memory_bytes"`
 	TimeoutMS    int64 `json:"timeout_ms"`
+	Fuel         int64 `json:"fuel,omitempty"`
 	Output       int64 `json:"output_bytes"`
 	Logs         int64 `json:"logs_bytes"`
 	HTTPResponse int64 `json:"http_response_bytes"`
@@ -26,7 +27,7 @@ type limitsJSON struct {
 
 func limitsOf(l policy.Limits) limitsJSON {
 	return limitsJSON{
-		Memory: l.Memory, TimeoutMS: l.Timeout.Milliseconds(), Output: l.Output, Logs: l.Logs,
+		Memory: l.Memory, TimeoutMS: l.Timeout.Milliseconds(), Fuel: l.Fuel, Output: l.Output, Logs: l.Logs,
 		HTTPResponse: l.HTTPResponse, HTTPRequests: l.HTTPRequests,
 		FileBytes: l.Files.Bytes, FileCount: l.Files.Count, FilesOpen: l.Files.Open,
 	}
@@ -72,8 +73,12 @@ func folders(ms []policy.Mount) map[string]string {
 }
 
 func limitsText(l policy.Limits) string {
-	return fmt.Sprintf("memory %s, timeout %s, output %s, logs %s",
+	s := fmt.Sprintf("memory %s, timeout %s, output %s, logs %s",
 		bytesText(l.Memory), durationText(l.Timeout), bytesText(l.Output), bytesText(l.Logs))
+	if l.Fuel > 0 {
+		s += fmt.Sprintf(", fuel %d", l.Fuel)
+	}
+	return s
 }
 
 // grantsText says what is open; what is not said is denied.

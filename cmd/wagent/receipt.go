@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/run"
@@ -14,6 +15,9 @@ func receiptText(r *run.Receipt) string {
 		bytesText(r.InputBytes) + " in",
 		bytesText(r.OutputBytes) + " out",
 		"peak memory " + bytesText(r.PeakMemoryBytes),
+	}
+	if r.Fuel > 0 {
+		parts = append(parts, "fuel "+strconv.FormatInt(r.Fuel, 10))
 	}
 	if r.LogBytes > 0 {
 		logs := bytesText(r.LogBytes) + " of logs"

@@ -67,6 +67,7 @@ func (t *Tool) Policy() (policy.Policy, error) {
 func (l Limits) over(p policy.Limits) policy.Limits {
 	p.Memory = or(int64(l.Memory), p.Memory)
 	p.Timeout = or(time.Duration(l.Timeout), p.Timeout)
+	p.Fuel = or(int64(l.Fuel), p.Fuel)
 	p.Output = or(int64(l.Output), p.Output)
 	p.Logs = or(int64(l.Logs), p.Logs)
 	p.HTTPResponse = or(int64(l.HTTPResponse), p.HTTPResponse)

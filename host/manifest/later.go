@@ -7,7 +7,7 @@ import "reflect"
 func later(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[Manifest]():
-		return []string{"hooks", "store", "history", "memory", "receipts", "audit"}
+		return []string{"hooks", "store", "history", "memory", "audit"}
 	case reflect.TypeFor[Model]():
 		return []string{"fallback"}
 	case reflect.TypeFor[Agent]():
@@ -15,7 +15,7 @@ func later(t reflect.Type) []string {
 	case reflect.TypeFor[Tool]():
 		return []string{"agent", "secrets", "inputs_from_state", "outputs_to_state"}
 	case reflect.TypeFor[Limits]():
-		return []string{"fuel", "kv"}
+		return []string{"kv"}
 	case reflect.TypeFor[Allow]():
 		return []string{"kv"}
 	}

@@ -29,6 +29,8 @@ type Manifest struct {
 	Agent Agent `yaml:"agent,omitempty" json:"agent,omitempty"`
 	// The modules whose tools the model may call, and what each may do.
 	Tools []Tool `yaml:"tools,omitempty" json:"tools,omitempty" jsonschema:"maxItems=1000"`
+	// What the receipts of calls hold beside what they always do.
+	Receipts Receipts `yaml:"receipts,omitempty" json:"receipts,omitempty"`
 
 	// Path is the file it was read from, Dir the absolute folder that paths are
 	// relative to, and Digest "sha256:" and the digest of the file's bytes.
@@ -38,6 +40,12 @@ type Manifest struct {
 
 	origin   *origin
 	warnings []Warning
+}
+
+// Receipts says what is measured for the receipts of calls.
+type Receipts struct {
+	// Whether the work of each call is counted exactly, in the units of limits.fuel. Tools run up to a fifth slower. Default: false.
+	Fuel bool `yaml:"fuel,omitempty" json:"fuel,omitempty"`
 }
 
 // Model says which language model answers.
@@ -143,6 +151,8 @@ type Limits struct {
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
 	// Wall clock, initialisation included. Default: 5s.
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+	// Work of one call, in units that are the same on every machine, such as 5G. Default: no limit but the time.
+	Fuel Fuel `yaml:"fuel,omitempty" json:"fuel,omitempty"`
 	// Bytes of the result. Default: 1MiB.
 	Output Size `yaml:"output,omitempty" json:"output,omitempty"`
 	// Standard output, standard error and log lines together; more is cut, and said so. Default: 64KiB.
@@ -192,6 +202,9 @@ type HTTPRule struct {
 	// Paths that may be asked for; * stops at a slash, ** does not. Default: all.
 	Paths []string `yaml:"paths,omitempty" json:"paths,omitempty"`
 }
+
+// Fuel is a number of units of work, written "5G" or "200M". Zero: no limit.
+type Fuel int64
 
 // Size is a number of bytes, written "64MiB" or "8KB". Zero: the default.
 type Size int64

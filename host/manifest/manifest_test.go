@@ -85,7 +85,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Parameters: map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "required": []any{"text"}},
 			Config:     map[string]any{"lang": "en", "deep": []any{map[string]any{"price": "${5}"}}, "n": int64(1), "on": true},
 			Limits: Limits{
-				Memory: 64 << 20, Timeout: Duration(5 * time.Second), Output: 1 << 20, Logs: 8000, HTTPResponse: 4 << 20, HTTPRequests: 20,
+				Memory: 64 << 20, Timeout: Duration(5 * time.Second), Fuel: 5e9, Output: 1 << 20, Logs: 8000, HTTPResponse: 4 << 20, HTTPRequests: 20,
 				Files: FileLimits{64 << 20, 1000, 64},
 			},
 			Allow: Allow{
@@ -95,6 +95,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			},
 			Instances: "pristine", Isolation: "inprocess",
 		}},
+		Receipts: Receipts{Fuel: true},
 	}
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreUnexported(Manifest{}, Tool{})); diff != "" {
 		t.Error(diff)
@@ -132,7 +133,7 @@ func TestThePolicyIsTheDefaultsWithWhatTheEntrySays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := policy.Default()
-	want.Limits.Logs = 8000
+	want.Limits.Logs, want.Limits.Fuel = 8000, 5e9
 	want.Grants = policy.Grants{
 		HTTP: []policy.HTTPRule{
 			{Scheme: "https", Host: "api.github.com", Port: 443, Methods: []string{"GET"}, Paths: []string{"/repos/**"}},
@@ -352,8 +353,8 @@ func TestAFaultHasThePlaceOfItsFieldOrGrant(t *testing.T) {
 	cause := errors.New("is not good")
 	for want, got := range map[string]error{
 		"wagent.yaml:24:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
-		`wagent.yaml:54:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
-		`wagent.yaml:55:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
+		`wagent.yaml:55:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
+		`wagent.yaml:56:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
 		"wagent.yaml:28:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
 		`allow.write["o"]: is not good`:                               (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
 	} {

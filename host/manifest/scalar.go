@@ -49,6 +49,9 @@ func (r *reader) scalar(n ast.Node, v reflect.Value, field string, ex expansion)
 	case reflect.TypeFor[Size]():
 		r.size(n, v, field)
 		return
+	case reflect.TypeFor[Fuel]():
+		r.fuel(n, v, field)
+		return
 	case reflect.TypeFor[Duration]():
 		r.duration(n, v, field)
 		return
@@ -164,22 +167,37 @@ func (r *reader) float(n ast.Node, v reflect.Value, field string) {
 }
 
 func (r *reader) size(n ast.Node, v reflect.Value, field string) {
+	r.quantity(n, v, field, `a size such as "64MiB"`, func(s string) (int64, error) {
+		size, err := ParseSize(s)
+		return int64(size), err
+	})
+}
+
+func (r *reader) fuel(n ast.Node, v reflect.Value, field string) {
+	r.quantity(n, v, field, `a number of units of work such as "5G"`, func(s string) (int64, error) {
+		fuel, err := ParseFuel(s)
+		return int64(fuel), err
+	})
+}
+
+// quantity reads a whole number with or without a unit.
+func (r *reader) quantity(n ast.Node, v reflect.Value, field, what string, parse func(string) (int64, error)) {
 	s, ok := text(n)
 	if i, isNumber := n.(*ast.IntegerNode); isNumber {
 		s, ok = i.Token.Value, true
 	}
 	if !ok {
-		r.fail(n, field, `must be a size such as "64MiB", found %s`, kindOf(n))
+		r.fail(n, field, "must be %s, found %s", what, kindOf(n))
 		return
 	}
-	size, err := ParseSize(strings.TrimSpace(s))
+	q, err := parse(strings.TrimSpace(s))
 	switch {
 	case err != nil:
 		r.fail(n, field, "%s", err)
-	case size == 0:
+	case q == 0:
 		r.fail(n, field, "must be more than 0")
 	default:
-		v.SetInt(int64(size))
+		v.SetInt(q)
 	}
 }
 

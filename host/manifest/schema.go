@@ -50,6 +50,11 @@ func unitSchema(t reflect.Type) *jsonschema.Schema {
 			{Type: "string", Pattern: `^[0-9]+ ?([KMGT]i?B|B)?$`},
 			{Type: "integer", Minimum: "1"},
 		}}
+	case reflect.TypeFor[Fuel]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+			{Type: "string", Pattern: `^[0-9]+ ?[KMGT]?$`},
+			{Type: "integer", Minimum: "1"},
+		}}
 	case reflect.TypeFor[Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
 	}

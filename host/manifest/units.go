@@ -82,6 +82,48 @@ func (s *Size) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// ParseFuel reads a number of units of work with or without a suffix: K, M, G and
+// T stand for thousands.
+func ParseFuel(s string) (Fuel, error) {
+	digits, factor := s, int64(1)
+	for i, suffix := range fuelUnits {
+		if number, ok := strings.CutSuffix(s, suffix); ok {
+			digits, factor = strings.TrimSuffix(number, " "), int64(math.Pow(1000, float64(len(fuelUnits)-i)))
+			break
+		}
+	}
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, fmt.Errorf(`%s is not a number of units of work: write it as "5G" or "200M"`, show(s))
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n > math.MaxInt64/factor {
+		return 0, fmt.Errorf("%s is too large", show(s))
+	}
+	return Fuel(n * factor), nil
+}
+
+// fuelUnits are the suffixes of fuel, the largest first.
+var fuelUnits = [...]string{"T", "G", "M", "K"}
+
+// String is the shortest exact form, as ParseFuel reads it.
+func (f Fuel) String() string {
+	for i, suffix := range fuelUnits {
+		if unit := Fuel(math.Pow(1000, float64(len(fuelUnits)-i))); f != 0 && f%unit == 0 {
+			return strconv.FormatInt(int64(f/unit), 10) + suffix
+		}
+	}
+	return strconv.FormatInt(int64(f), 10)
+}
+
+// MarshalText writes it as String does.
+func (f Fuel) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads what [ParseFuel] reads.
+func (f *Fuel) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseFuel(string(text))
+	return err
+}
+
 // ParseDuration reads a Go duration, such as 500ms or 1h30m.
 func ParseDuration(s string) (Duration, error) {
 	d, err := time.ParseDuration(s)

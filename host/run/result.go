@@ -83,6 +83,7 @@ type Step struct {
 type Receipt struct {
 	Module          string   `json:"module"`            // "sha256:" and the digest of the code
 	WallMS          float64  `json:"wall_ms"`           // the call itself, without compiling or waiting
+	Fuel            int64    `json:"fuel,omitempty"`    // work in units that are the same on every machine; 0: it was not counted
 	PeakMemoryBytes int64    `json:"peak_memory_bytes"` // linear memory
 	InputBytes      int64    `json:"input_bytes"`
 	OutputBytes     int64    `json:"output_bytes"`

@@ -45,7 +45,7 @@ func (in *instance) runExtism(name string) (uint32, error) {
 	}
 	if name != abi.ExportStart && name != abi.ExportInitialize {
 		if err := in.initExtism(); err != nil {
-			return 0, fmt.Errorf("initialising: %w", err)
+			return 0, fmt.Errorf(whileInitialising+"%w", err)
 		}
 	}
 	res, err := f.Call(in.guest.ctx)

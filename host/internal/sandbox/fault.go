@@ -55,7 +55,7 @@ func (g *guest) exitedWith(code uint32) *FaultError {
 func (g *guest) classify(err error) *FaultError {
 	said := g.lastWords()
 	var exit *sys.ExitError
-	text := err.Error()
+	text := trapText(err)
 	switch {
 	case g.outOfFuel && isTrap(text):
 		return fault(FaultFuel, "the tool used up its fuel (limit %d) and was stopped; ask for less at once", g.limits.Fuel)
@@ -77,6 +77,21 @@ func (g *guest) classify(err error) *FaultError {
 const (
 	wasmError     = "wasm error: "
 	stackOverflow = "stack overflow"
+)
+
+// trapText is the engine's error without what this package put before it.
+func trapText(err error) string {
+	text := err.Error()
+	for _, before := range []string{whileStarting, whileInitialising} {
+		text = strings.TrimPrefix(text, before)
+	}
+	return text
+}
+
+// What is put before the errors of a guest that has not begun.
+const (
+	whileStarting     = "starting: "
+	whileInitialising = "initialising: "
 )
 
 func isTrap(text string) bool { return strings.HasPrefix(text, wasmError) }

@@ -220,7 +220,7 @@ func (in *instance) start() error {
 		return nil
 	}
 	if _, err := in.function(wasmbin.StartExport).Call(in.guest.ctx); err != nil {
-		return fmt.Errorf("starting: %w", err)
+		return fmt.Errorf(whileStarting+"%w", err)
 	}
 	return nil
 }

@@ -85,6 +85,7 @@ func (m *Module) Describe(ctx context.Context) (abi.Description, error) {
 	}
 	p := policy.Policy{Limits: m.src.Policy.Limits}
 	p.Limits.Timeout = describeTime
+	p.Limits.Fuel = 0
 	p.Limits.Output = abi.MaxDescription
 
 	var d abi.Description

@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -203,4 +205,45 @@ func TestNothingIsLeftOfAThousandTimeouts(t *testing.T) {
 		t.Errorf("%d guests are idle", n)
 	}
 	// goleak looks at the goroutines when all tests are over.
+}
+
+// What is no generator must not be written over: pointers that moved, text that
+// differs, a stretch of random bytes without counters behind it.
+func TestOnlyGeneratorsAreTakenForGenerators(t *testing.T) {
+	noise := func(b []byte, seed byte) {
+		if _, err := rand.NewChaCha8([32]byte{seed}).Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make2 := func(fill func(b []byte, seed byte)) ([]byte, []byte) {
+		a, b := make([]byte, 4096), make([]byte, 4096)
+		fill(a, 1)
+		fill(b, 2)
+		return a, b
+	}
+	state := func(b []byte, seed byte) {
+		noise(b[1000:1000+generatorSize], seed)
+		copy(b[1000+generatorSize:], []byte{3, 0, 0, 0, 32, 0, 0, 0, 4, 0, 0, 0})
+	}
+	for name, c := range map[string]struct {
+		fill func(b []byte, seed byte)
+		want int
+	}{
+		"a generator": {state, 1},
+		"nothing":     {func([]byte, byte) {}, 0},
+		"pointers": {func(b []byte, seed byte) {
+			for i := 0; i < len(b); i += 8 {
+				binary.LittleEndian.PutUint32(b[i:], uint32(i)<<8|uint32(seed))
+			}
+		}, 0},
+		"random bytes":   {func(b []byte, seed byte) { noise(b[:2048], seed) }, 0},
+		"at the end":     {func(b []byte, seed byte) { noise(b[len(b)-generatorSize:], seed) }, 0},
+		"behind a word":  {func(b []byte, seed byte) { state(b, seed); noise(b[992:1000], seed) }, 1},
+		"wrong counters": {func(b []byte, seed byte) { state(b, seed); b[1000+generatorSize] = 33 }, 0},
+	} {
+		a, b := make2(c.fill)
+		if got := generators(a, b); len(got) != c.want || c.want == 1 && got[0] != (span{1000, 1000 + generatorSize}) {
+			t.Errorf("%s: found %v", name, got)
+		}
+	}
 }

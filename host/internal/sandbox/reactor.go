@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
@@ -46,19 +47,23 @@ func (s *guests) get(g *guest) (lease, error) {
 	if err != nil {
 		return lease{}, err
 	}
-	cfg := g.config(noInput(), g.log())
-	if p == nil {
-		in, err := s.code.instantiate(g, cfg, s.code.base)
-		if err != nil {
-			return lease{}, err
-		}
-		if err := s.begin(in); err != nil {
-			in.close()
-			return lease{}, err
-		}
-		return lease{instance: in}, nil
+	if p != nil {
+		return s.lend(g, p)
 	}
-	in, err := p.get(g, cfg)
+	in, err := s.code.instantiate(g, g.config(noInput(), g.log()), s.code.base)
+	if err != nil {
+		return lease{}, err
+	}
+	if err := s.begin(in); err != nil {
+		in.close()
+		return lease{}, err
+	}
+	return lease{instance: in}, nil
+}
+
+// lend gives a call a guest of the pool.
+func (s *guests) lend(g *guest, p *pool) (lease, error) {
+	in, err := p.get(g, g.config(noInput(), g.log()))
 	if err != nil {
 		return lease{}, err
 	}
@@ -89,11 +94,35 @@ func (s *guests) ready(g *guest) (*pool, error) {
 		return nil, err // nothing is known of the module: the next call tries again
 	}
 	s.tried = true
-	if err == nil {
-		s.pool = newPool(s.code, start, s.idle)
+	if err != nil {
+		return nil, nil // the call meets the same and can say why
 	}
-	// Otherwise the call meets the same and can say why.
-	return s.pool, nil
+	p := newPool(s.code, start, s.idle)
+	if err := s.try(g, p); err != nil {
+		return nil, p.close()
+	}
+	s.pool = p
+	return p, nil
+}
+
+// try has a guest from the image do what it did before it was captured. An image
+// with which that goes wrong is not used.
+func (s *guests) try(g *guest, p *pool) error {
+	if s.warm == nil {
+		return nil
+	}
+	own, err := s.ownGuest(g)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = own.close() }() // it has only looked at its folders
+	l, err := s.lend(own, p)
+	if err != nil {
+		return err
+	}
+	err = s.warm(l.instance)
+	l.end(err == nil)
+	return err
 }
 
 func (s *guests) close() error {
@@ -147,9 +176,7 @@ var sameAlways = map[string]bool{
 // initialise makes a guest without anything but the names of its folders, and
 // returns what it is when it has begun.
 func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
-	own, err := newGuest(g.ctx, policy.Policy{Limits: g.limits, Grants: policy.Grants{
-		Clock: s.grants.Clock, Read: s.grants.Read, Write: s.grants.Write,
-	}}, nil, Call{})
+	own, err := s.ownGuest(g)
 	if err != nil {
 		return captured{}, err
 	}
@@ -188,6 +215,16 @@ func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
 	return c, nil
 }
 
+// ownGuest prepares what runs for all calls: with the limits and the time of the
+// call that happens to be the first, and with the names of its folders.
+func (s *guests) ownGuest(g *guest) (*guest, error) {
+	limits := g.limits
+	limits.Fuel = 0 // that is for the call
+	return newGuest(g.ctx, policy.Policy{Limits: limits, Grants: policy.Grants{
+		Clock: s.grants.Clock, Read: s.grants.Read, Write: s.grants.Write,
+	}}, nil, Call{})
+}
+
 // countingReader counts the bytes that are read.
 type countingReader struct {
 	r io.Reader
@@ -201,27 +238,45 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// generatorSize is how long the state of Go's random generator is, in bytes: 32
-// words that were made and are not used yet, and a seed of four
-// (internal/chacha8rand in Go's source).
-const generatorSize = (32 + 4) * 8
+// The state of Go's random generator (internal/chacha8rand in Go's source): 32
+// words of output, a seed of four, and three counters of 32 bits: the next word,
+// the words that are used, and blocks made since the seed.
+const (
+	generatorWords = 32 + 4
+	generatorSize  = generatorWords * 8
+)
 
-// generators finds the states of random generators: long stretches in which two
-// memories that were initialised with different random bytes have no word in
-// common.
+// generators finds the states of Go's random generators in two memories that
+// were initialised with different random bytes. Pointers and numbers differ too,
+// but not in each half of 36 words on end that three small counters follow.
 func generators(a, b []byte) []span {
 	var found []span
-	from := 0
-	end := min(len(a), len(b)) / 8 * 8
-	for at := 0; ; at += 8 {
-		if at < end && string(a[at:at+8]) != string(b[at:at+8]) {
-			continue
+	end := min(len(a), len(b)) - generatorSize - 12
+	for at := 0; at <= end; {
+		n := differing(a[at:at+generatorSize], b[at:at+generatorSize])
+		if n == generatorSize && counters(a[at+n:]) && counters(b[at+n:]) {
+			found = append(found, span{at, at + n})
 		}
-		if at-from >= generatorSize {
-			found = append(found, span{from, at})
+		if n == generatorSize {
+			n = 0 // it may begin one word further on
 		}
-		if from = at + 8; at >= end {
-			return found
+		at += n + 8
+	}
+	return found
+}
+
+// differing is how far two memories differ in each 32 bits, in whole words.
+func differing(a, b []byte) int {
+	for at := 0; at < len(a); at += 4 {
+		if string(a[at:at+4]) == string(b[at:at+4]) {
+			return at / 8 * 8
 		}
 	}
+	return len(a)
+}
+
+// counters says that bytes can be a generator's counters.
+func counters(b []byte) bool {
+	next, used, blocks := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+	return next <= used && used <= 32 && used >= 28 && blocks <= 16 && blocks%4 == 0
 }

@@ -77,7 +77,7 @@ func (in *instance) initialize() error {
 	}
 	if f := in.function(abi.ExportInitialize); f != nil {
 		if _, err := f.Call(in.guest.ctx); err != nil {
-			return fmt.Errorf("initialising: %w", err)
+			return fmt.Errorf(whileInitialising+"%w", err)
 		}
 	}
 	v, err := in.invoke(abi.ExportVersion)
