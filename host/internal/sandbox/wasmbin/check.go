@@ -15,7 +15,11 @@ type checker struct {
 	work   int  // operands that may still be compared
 	tables bool // an instruction changes tables or drops segments
 	branch int  // branches of the function
+	blocks int  // pieces of code between branches and labels, about
 }
+
+// blocksOfLoop counts the look that is put into a loop, too.
+const blocksOfLoop = 4
 
 // frame is a block that is open.
 type frame struct {
@@ -45,7 +49,7 @@ func (c *checker) function(i int) *Error {
 	index := c.m.importedFuncs + i
 	c.r = reader{b: body.body, base: body.offset, fn: index}
 	t := c.m.FuncType(uint32(index))
-	c.stack, c.branch, c.work = c.stack[:0], 0, workFunction+workByte*len(body.body)
+	c.stack, c.branch, c.blocks, c.work = c.stack[:0], 0, 0, workFunction+workByte*len(body.body)
 	c.locals = append(c.locals[:0], t.Params...)
 	runs := c.readLocals()
 	c.ctrl = append(c.ctrl[:0], frame{op: opBlock, results: t.Results, gap: -1})
@@ -62,6 +66,10 @@ func (c *checker) function(i int) *Error {
 	}
 	if c.r.more() {
 		c.r.fail(Malformed, "the body goes on after its end")
+	}
+	if c.blocks > c.m.lim.Blocks {
+		c.r.pos = 0
+		c.r.fail(TooLarge, "%d blocks and branches are too many for one function: there may be %d", c.blocks, c.m.lim.Blocks)
 	}
 	if cost := c.branch * len(c.locals); cost > c.m.lim.BranchLocals {
 		c.r.pos = 0
@@ -245,9 +253,14 @@ func (c *checker) special(in *instr) {
 	switch in.op {
 	case opUnreachable:
 		c.die()
-	case opBlock, opLoop:
+	case opBlock:
+		c.blocks++
+		c.open(in.op)
+	case opLoop:
+		c.blocks += blocksOfLoop
 		c.open(in.op)
 	case opIf:
+		c.blocks += 2
 		c.want(I32)
 		c.open(opIf)
 	case opElse:
@@ -267,6 +280,7 @@ func (c *checker) special(in *instr) {
 		c.die()
 	case opBrIf:
 		c.branch++
+		c.blocks++
 		c.want(I32)
 		ts := c.label(in.x).takes()
 		c.wantAll(ts)
@@ -330,6 +344,7 @@ func (c *checker) end() {
 
 func (c *checker) branchTable(labels []uint32) {
 	c.branch += len(labels)
+	c.blocks++
 	c.want(I32)
 	last := c.label(labels[len(labels)-1])
 	arity := len(last.takes())
@@ -368,6 +383,7 @@ func (c *checker) peekAll(ts []ValueType) {
 }
 
 func (c *checker) callIndirect(in *instr) {
+	c.blocks++
 	switch {
 	case int64(in.x) >= int64(len(c.m.Types)):
 		c.r.fail(Invalid, "call of type %d of %d", in.x, len(c.m.Types))

@@ -18,6 +18,10 @@ type Limits struct {
 	Nesting      int    // blocks in one another
 	Targets      int    // labels of one br_table
 	Names        int    // bytes of one name
+	// Blocks bounds the blocks and branches of one function, and AllBlocks the sum
+	// of their squares over all functions: the engine's compiler takes time by it.
+	Blocks    int
+	AllBlocks int
 	// BranchLocals bounds branches times locals of one function, and
 	// AllBranchLocals their sum: the engine's compiler takes time by it.
 	BranchLocals    int
@@ -45,7 +49,10 @@ func DefaultLimits() Limits {
 		Targets:      50_000,
 		Names:        1 << 10,
 
+		Blocks:    8_000,
+		AllBlocks: 300_000_000,
+
 		BranchLocals:    250_000,
-		AllBranchLocals: 20_000_000,
+		AllBranchLocals: 10_000_000,
 	}
 }

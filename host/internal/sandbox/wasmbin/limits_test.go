@@ -72,6 +72,8 @@ func TestCompileBombsAreRefused(t *testing.T) {
 	for name, wasm := range map[string][]byte{
 		"locals":              locals(50_001, ""),
 		"branches and locals": locals(1000, many(251, "\x02\x40\x0c\x00\x0b")),
+		"loops":               function(many(2001, "\x03\x40\x0b")),
+		"branches":            function(many(4001, "\x02\x40\x41\x00\x0d\x00\x0b")),
 		"nesting":             function(many(2001, "\x02\x40") + many(2001, "\x0b")),
 		"labels":              function("\x41\x00\x0e" + uint32s(50_001) + many(50_002, "\x00")),
 		"body":                function(many(2<<20, "\x01")),
@@ -88,6 +90,11 @@ func TestCompileBombsAreRefused(t *testing.T) {
 		if !ok || e.Kind != wasmbin.TooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	sum := wasmbin.DefaultLimits()
+	sum.AllBlocks = 100
+	if _, err := rewrite(function(many(11, "\x02\x40\x0b")), sum, wasmbin.Options{}); err == nil {
+		t.Error("a module with too many blocks was taken")
 	}
 	// The sum of all functions counts too.
 	lim := wasmbin.DefaultLimits()

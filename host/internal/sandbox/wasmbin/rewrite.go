@@ -122,6 +122,7 @@ type part struct {
 	tables   bool
 	locals   int
 	branches int // times locals, of each function
+	blocks   int // squared, of each function
 	err      *Error
 }
 
@@ -134,16 +135,17 @@ func (m *Module) rewriteBodies(o *Options) ([]part, error) {
 		wg.Go(func() { parts[i].rewrite(m, o) })
 	}
 	wg.Wait()
-	locals, branches := 0, 0
+	locals, branches, blocks := 0, 0, 0
 	for i := range parts {
 		if err := parts[i].err; err != nil {
 			return nil, err
 		}
 		locals += parts[i].locals
 		branches += parts[i].branches
+		blocks += parts[i].blocks
 	}
-	if locals > m.lim.AllLocals || branches > m.lim.AllBranchLocals {
-		return nil, &Error{Kind: TooLarge, Func: -1, Problem: "the functions have too many locals, or branches and locals, together"}
+	if locals > m.lim.AllLocals || branches > m.lim.AllBranchLocals || blocks > m.lim.AllBlocks {
+		return nil, &Error{Kind: TooLarge, Func: -1, Problem: "the functions have too many locals, blocks, or branches and locals, together"}
 	}
 	return parts, nil
 }
@@ -185,6 +187,7 @@ func (p *part) rewrite(m *Module, o *Options) {
 		}
 		p.locals += len(c.locals)
 		p.branches += c.branch * len(c.locals)
+		p.blocks += c.blocks * c.blocks
 		one = c.emit.finish(one[:0])
 		p.bodies = append(appendU32(p.bodies, uint32(len(one))), one...)
 	}
