@@ -247,3 +247,21 @@ func TestOnlyGeneratorsAreTakenForGenerators(t *testing.T) {
 		}
 	}
 }
+
+// Calls that wait for the first to initialise the guest keep their own time.
+func TestCallsDoNotWaitLongerThanTheyMayForAnImage(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "initloop"), within(200*time.Millisecond))
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range 20 {
+		wg.Go(func() {
+			if out := m.Call(t.Context(), Call{}); out.Fault != FaultTimeout {
+				t.Errorf("%q %s", out.Fault, out.Detail)
+			}
+		})
+	}
+	wg.Wait()
+	if took := time.Since(start); took > 200*time.Millisecond+overrun {
+		t.Errorf("the last of 20 calls ended after %v", took)
+	}
+}

@@ -1,10 +1,10 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
@@ -21,9 +21,15 @@ type guests struct {
 	begin  func(*instance) error // initialises
 	warm   func(*instance) error // what a guest does before it is captured; may be nil
 
-	mu    sync.Mutex
+	turn  chan struct{} // holds one token: who has it may use what follows
 	tried bool
 	pool  *pool // nil: initialise in each call
+}
+
+func newGuests(code *compiled, idle *idlers, grants policy.Grants, begin, warm func(*instance) error) *guests {
+	s := &guests{code: code, idle: idle, grants: grants, begin: begin, warm: warm, turn: make(chan struct{}, 1)}
+	s.turn <- struct{}{}
+	return s
 }
 
 // lease is a guest that a call has. It must be ended.
@@ -83,14 +89,18 @@ func (s *guests) lend(g *guest, p *pool) (lease, error) {
 // ready returns the pool of initialised guests, which the first call makes. It
 // is nil if there is none for this module.
 func (s *guests) ready(g *guest) (*pool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-g.ctx.Done():
+		return nil, context.Cause(g.ctx)
+	}
 	// The environment may be secret, and an image is kept.
 	if s.tried || !s.code.exact || len(s.grants.Env) > 0 {
 		return s.pool, nil
 	}
 	start, err := s.capture(g)
-	if err != nil && g.ctx.Err() != nil {
+	if err != nil && g.ctx.Err() != nil && !errors.Is(context.Cause(g.ctx), errTimeLimit) {
 		return nil, err // nothing is known of the module: the next call tries again
 	}
 	s.tried = true
@@ -125,9 +135,8 @@ func (s *guests) try(g *guest, p *pool) error {
 	return err
 }
 
+// close ends the idle guests. No call runs any more.
 func (s *guests) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.pool == nil {
 		return nil
 	}

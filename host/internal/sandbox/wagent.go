@@ -16,16 +16,13 @@ type reactor struct {
 }
 
 func newReactor(code *compiled, src Source, idle *idlers) *reactor {
-	return &reactor{code, &guests{
-		code: code, idle: idle, grants: src.Policy.Grants,
-		begin: (*instance).initialize,
-		// What a module does to describe itself, such as looking at the types of its
-		// tools, calls do not have to do again.
-		warm: func(in *instance) error {
-			_, err := in.invoke(abi.ExportDescribe)
-			return err
-		},
-	}}
+	// What a module does to describe itself, such as looking at the types of its
+	// tools, calls do not have to do again.
+	warm := func(in *instance) error {
+		_, err := in.invoke(abi.ExportDescribe)
+		return err
+	}
+	return &reactor{code, newGuests(code, idle, src.Policy.Grants, (*instance).initialize, warm)}
 }
 
 func (r *reactor) encode(req *abi.Request) ([]byte, error) { return encodeRequest(req) }
