@@ -10,7 +10,7 @@ DEMO   := examples/wasm-tools/demo
 PROMPT := Which region sold the most, by how much, and do the notes explain it?
 FUZZTIME ?= 10s
 
-.PHONY: help build tools demo test race e2e fuzz bench lint fmt generate wasm check clean
+.PHONY: help build tools demo test race e2e fuzz bench bench-sandbox lint fmt generate wasm check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -50,6 +50,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 	    echo "$$p $$f"; $(GO) test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) $$p || exit 1; \
 	  done; done
 
+bench-sandbox: ## print what rewriting and images cost and save, as ratios within one run
+	$(GO) test -count=1 -tags ratios -run TestRatios -v ./host/internal/sandbox | grep -v '^[=-]'
+	$(GO) test -run='^$$' -bench='Stopping|Extism' ./host/internal/sandbox
+
 bench: ## run the benchmarks
 	$(GO) test -run='^$$' -bench=. -benchmem ./...
 
@@ -66,6 +70,7 @@ generate: ## write generated files again
 wasm: ## build the committed modules again (needs wat2wasm, clang-19 and lld-19)
 	./testdata/wasm/build.sh
 	./cmd/wagent/scaffold/build.sh
+	./testdata/bench/build.sh
 
 check: fmt generate lint race e2e demo ## all that must hold; fails if it changed the tree
 	$(GO) mod tidy -diff

@@ -87,6 +87,7 @@ type instance struct {
 	left   api.MutableGlobal
 	stop   api.MutableGlobal
 	fuel   api.MutableGlobal   // nil: work is not counted
+	told   bool                // what the call used was told
 	vars   []api.MutableGlobal // of compiled.mutable
 	funcs  map[string]api.Function
 }
@@ -154,6 +155,7 @@ func (in *instance) join(g *guest, s snapshot) error {
 // refuel gives a call the fuel that it may use, and a slice that is over at once.
 func (in *instance) refuel() {
 	in.left.Set(0)
+	in.told = false
 	if in.fuel != nil {
 		in.fuel.Set(uint64(allFuel(&in.guest.limits)))
 	}
@@ -170,11 +172,12 @@ func allFuel(l *policy.Limits) int64 {
 // noFuelLimit is more work than a computer does in a century.
 const noFuelLimit = 1 << 62
 
-// settle tells the call what it has used.
+// settle tells the call what it has used, once.
 func (in *instance) settle() {
-	if in.fuel == nil {
+	if in.fuel == nil || in.told {
 		return
 	}
+	in.told = true
 	left := int64(int32(in.left.Get()))
 	in.guest.fuel += allFuel(&in.guest.limits) - int64(in.fuel.Get()) - left
 	in.guest.outOfFuel = in.guest.outOfFuel || in.fuel.Get() == 0 && left < 0

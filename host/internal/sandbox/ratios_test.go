@@ -1,0 +1,235 @@
+//go:build ratios
+
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+	"github.com/wagent-dev/wagent/host/internal/testkit"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// TestRatios prints what rewriting costs and what images save: medians of
+// alternating runs, as ratios within this run. It asserts nothing: a machine
+// that does something else meanwhile gives other numbers.
+func TestRatios(t *testing.T) {
+	slowdowns(t)
+	calls(t)
+}
+
+const rounds = 7
+
+func median(ds []time.Duration) time.Duration {
+	slices.Sort(ds)
+	return ds[len(ds)/2]
+}
+
+// variant is one way of compiling a program.
+type variant struct {
+	name    string
+	config  wazero.RuntimeConfig
+	rewrite *wasmbin.Options
+}
+
+func slowdowns(t *testing.T) {
+	variants := []variant{
+		{"plain", wazero.NewRuntimeConfig(), nil},
+		{"slices", wazero.NewRuntimeConfig(), &wasmbin.Options{}},
+		{"fuel", wazero.NewRuntimeConfig(), &wasmbin.Options{Fuel: true}},
+		{"close-on-context-done", wazero.NewRuntimeConfig().WithCloseOnContextDone(true), nil},
+	}
+	root := testkit.Root(t)
+	c, err := os.ReadFile(filepath.Join(root, "testdata", "bench", "programs.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := []struct {
+		language string
+		wasm     []byte
+		sizes    map[string]uint64
+	}{
+		{"Go", builds.Tool(t, filepath.Join(root, "testdata", "bench", "programs")), map[string]uint64{"sha": 4, "sort": 200_000, "text": 1000, "loop": 60_000, "fib": 31}},
+		{"C", c, map[string]uint64{"sha": 8, "sort": 500_000, "text": 20, "loop": 100_000, "fib": 33}},
+	}
+	for _, p := range programs {
+		mods := make([]api.Module, len(variants))
+		for i, v := range variants {
+			mods[i] = instantiate(t, v, p.wasm)
+		}
+		product := make([]float64, len(variants))
+		for _, f := range []string{"sha", "sort", "text", "loop", "fib"} {
+			took := make([][]time.Duration, len(variants))
+			for range rounds {
+				for i, m := range mods {
+					start := time.Now()
+					if _, err := m.ExportedFunction(f).Call(t.Context(), p.sizes[f]); err != nil {
+						t.Fatal(err)
+					}
+					took[i] = append(took[i], time.Since(start))
+				}
+			}
+			base := median(took[0])
+			line := fmt.Sprintf("%-3s %-5s plain %8v", p.language, f, base.Round(100*time.Microsecond))
+			for i, v := range variants[1:] {
+				r := float64(median(took[i+1])) / float64(base)
+				product[i+1] += math.Log(r)
+				line += fmt.Sprintf("   %s %.2f", v.name, r)
+			}
+			fmt.Println(line)
+		}
+		line := fmt.Sprintf("%-3s geometric mean      ", p.language)
+		for i, v := range variants[1:] {
+			line += fmt.Sprintf("   %s %.2f", v.name, math.Exp(product[i+1]/5))
+		}
+		fmt.Println(line)
+	}
+}
+
+func instantiate(t *testing.T, v variant, wasm []byte) api.Module {
+	t.Helper()
+	ctx := t.Context()
+	if v.rewrite != nil {
+		m, err := wasmbin.Decode(wasm, wasmbin.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := m.Rewrite(*v.rewrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wasm = out.Wasm
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, v.config)
+	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(ctx)) })
+	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	code, err := r.CompileModule(ctx, wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := r.InstantiateModule(ctx, code, wazero.NewModuleConfig().WithStartFunctions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, ok := mod.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal); ok {
+		g.Set(noFuelLimit)
+	}
+	if f := mod.ExportedFunction(abi.ExportInitialize); f != nil {
+		if _, err := f.Call(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mod
+}
+
+// calls compares a call of a Go tool as it is served with one in an instance
+// that is never put back, and with one that is made and initialised anew.
+func calls(t *testing.T) {
+	wasm := builds.Tool(t, filepath.Join(testkit.Root(t), "examples", "wasm-tools", "word_count"))
+	src := source(t, "done")
+	src.Name, src.Wasm = "word_count.wasm", wasm
+	m := load(t, newEngine(t), src)
+	for _, size := range []int{100, 10_000, 1_000_000} {
+		text, err := json.Marshal(map[string]string{"text": words(size)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := Call{Tool: "word_count", Arguments: text}
+		if out := m.Call(t.Context(), call); out.Fault != "" {
+			t.Fatal(out.Detail)
+		}
+		g, err := newGuest(t.Context(), m.src.Policy, nil, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.watch.cancel(nil)
+		g.ctx = context.WithValue(t.Context(), guestKey{}, g)
+		reused, err := reactorOf(t, m).get(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := m.request(g, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways := []struct {
+			name string
+			do   func() error
+		}{
+			{"reused", func() error {
+				ptr, err := reused.write(req.input)
+				if err == nil {
+					_, err = reused.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
+				}
+				return err
+			}},
+			{"pristine", func() error {
+				if out := m.Call(t.Context(), call); out.Fault != "" {
+					return fmt.Errorf("%s", out.Detail)
+				}
+				return nil
+			}},
+			{"made anew", func() error {
+				own, err := newGuest(t.Context(), m.src.Policy, nil, call)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = own.close() }()
+				in, err := reactorOf(t, m).code.instantiate(own, own.config(noInput(), own.log()), reactorOf(t, m).code.base)
+				if err != nil {
+					return err
+				}
+				defer in.close()
+				if err := in.initialize(); err != nil {
+					return err
+				}
+				ptr, err := in.write(req.input)
+				if err == nil {
+					_, err = in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
+				}
+				return err
+			}},
+		}
+		took := make([][]time.Duration, len(ways))
+		for range 60 {
+			for i, w := range ways {
+				start := time.Now()
+				if err := w.do(); err != nil {
+					t.Fatal(w.name, err)
+				}
+				took[i] = append(took[i], time.Since(start))
+			}
+		}
+		base := median(took[0])
+		line := fmt.Sprintf("call of a Go tool, %7d B:", size)
+		for i, w := range ways {
+			d := median(took[i])
+			line += fmt.Sprintf("   %s %v (%.1f)", w.name, d.Round(time.Microsecond), float64(d)/float64(base))
+		}
+		fmt.Println(line)
+		reused.end(false)
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func words(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "the quick brown fox "[i%20]
+	}
+	return string(b)
+}
