@@ -53,10 +53,11 @@ func (l leakless) Run() int {
 //	seqs FILE       fails unless the events of FILE are numbered without a gap
 func TestScripts(t *testing.T) {
 	chatty := buildGuest(t, "./testdata/chatty")
+	cache := t.TempDir() // of compiled guests, for all stories
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("XDG_CACHE_HOME", cache)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("MODULES", filepath.Join(root(t), "testdata", "wasm"))
 			e.Setenv("CHATTY", chatty)

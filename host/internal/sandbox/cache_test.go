@@ -259,7 +259,7 @@ func TestCodeThatCannotBeKeptIsCompiledInMemory(t *testing.T) {
 	if err := os.RemoveAll(entry.dir); err != nil {
 		t.Fatal(err)
 	}
-	code, refused := rewrite(src)
+	code, refused := rewrite(src, entry)
 	if refused != nil {
 		t.Fatal(refused)
 	}

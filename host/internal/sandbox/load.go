@@ -46,11 +46,12 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := e.cache.outside(src.Policy.Grants); err != nil {
 		return nil, err
 	}
-	code, refused := rewrite(src)
+	entry := e.cache.open(digest(src.Wasm), src.Name)
+	code, refused := rewrite(src, entry)
 	if refused != nil {
-		return nil, refused
+		return nil, errors.Join(refused, entry.close(context.WithoutCancel(ctx)))
 	}
-	p, err := e.compile(ctx, src, code)
+	p, err := compileOrRetry(ctx, entry, src.Wasm, code)
 	if err != nil {
 		return nil, errors.Join(err, code.close())
 	}
@@ -94,10 +95,6 @@ type part struct {
 	wasm []byte // what the engine was given
 	wasi signatures
 	info Info
-}
-
-func (e *Engine) compile(ctx context.Context, src Source, code *guestCode) (*part, error) {
-	return compileOrRetry(ctx, e.cache.open(digest(src.Wasm), src.Name), src.Wasm, code)
 }
 
 // compileOrRetry compiles with the code cache, and without it when that goes

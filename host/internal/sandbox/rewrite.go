@@ -38,8 +38,9 @@ func (c *guestCode) close() error {
 // metered says that the work of calls is counted exactly.
 func (s *Source) metered() bool { return s.Meter || s.Policy.Limits.Fuel > 0 }
 
-// rewrite checks the whole module and writes it anew.
-func rewrite(src Source) (*guestCode, *LoadError) {
+// rewrite checks the whole module and writes it anew, or takes what was written
+// and kept before.
+func rewrite(src Source, entry *cacheEntry) (*guestCode, *LoadError) {
 	m, err := wasmbin.Decode(src.Wasm, wasmbin.DefaultLimits())
 	if err != nil {
 		return nil, refuseCode(err)
@@ -47,9 +48,12 @@ func rewrite(src Source) (*guestCode, *LoadError) {
 	if refused := checkSizes(m, src.Policy.Limits.Memory); refused != nil {
 		return nil, refused
 	}
-	out, err := m.Rewrite(wasmbin.Options{Bare: true, Fuel: src.metered()})
-	if err != nil {
-		return nil, refuseCode(err)
+	out, kept := entry.rewritten(src.metered())
+	if !kept {
+		if out, err = m.Rewrite(wasmbin.Options{Bare: true, Fuel: src.metered()}); err != nil {
+			return nil, refuseCode(err)
+		}
+		entry.keepRewritten(src.metered(), out)
 	}
 	img, refused := layOut(m)
 	if refused != nil {

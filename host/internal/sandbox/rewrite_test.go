@@ -65,7 +65,7 @@ func TestCountsThatLieAreRefusedBeforeRoomIsMade(t *testing.T) {
 // custom section without a name is no section.
 func TestLyingNameSectionIsDropped(t *testing.T) {
 	whole := testkit.Wasm(t, "done")
-	want, refused := rewrite(Source{Wasm: whole, Policy: policy.Default()})
+	want, refused := rewrite(Source{Wasm: whole, Policy: policy.Default()}, newMemoryEntry())
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -80,7 +80,7 @@ func TestLyingNameSectionIsDropped(t *testing.T) {
 		"empty":          {"", false},
 	} {
 		wasm := append(whole[:len(whole):len(whole)], module(0, c.custom)[8:]...)
-		got, refused := rewrite(Source{Wasm: wasm, Policy: policy.Default()})
+		got, refused := rewrite(Source{Wasm: wasm, Policy: policy.Default()}, newMemoryEntry())
 		switch {
 		case c.taken != (refused == nil):
 			t.Errorf("%s: %v", name, refused)

@@ -2,12 +2,15 @@ package wasmbin_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+	"github.com/wagent-dev/wagent/host/internal/testkit"
 )
 
 // section writes a section, and vec a vector of items that are written already.
@@ -154,5 +157,23 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 	b, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{})
 	if err != nil || !bytes.Equal(a.Wasm, b.Wasm) {
 		t.Error("two results of one module", err)
+	}
+}
+
+// What is kept of an older rewriter must not be used: when this fails, count
+// Version up and put the new digests here.
+func TestTheVersionChangesWithTheCode(t *testing.T) {
+	wasm := testkit.Wasm(t, "spin")
+	for fuel, want := range map[bool]string{
+		false: "1 ca876685ba806a266cf7bb8f7fe64bb61ad7032f31b2f1970700e06a9fef7375",
+		true:  "1 b06405a6863646b5c817f3d47e11f1017f8f0199901a23680118fbf0a44f6722",
+	} {
+		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%d %x", wasmbin.Version, sha256.Sum256(out.Wasm)); got != want {
+			t.Errorf("fuel %t: version and digest are %s", fuel, got)
+		}
 	}
 }

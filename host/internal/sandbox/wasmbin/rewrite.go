@@ -6,6 +6,10 @@ import (
 	"sync"
 )
 
+// Version changes whenever Rewrite makes other code of the same module, so that
+// what is kept of an older one is not used.
+const Version = 1
+
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {
 	// Slice is how much work a guest does before it lets the host run: units
