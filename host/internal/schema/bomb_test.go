@@ -10,7 +10,7 @@ import (
 
 // A check may take this long. Each of the bombs below needs minutes, hours or
 // gigabytes without a bound; with one it takes some tens of milliseconds, and the
-// rest is for busy machines. The race detector makes it ten times as slow, and
+// rest is for busy machines. The race detector makes it up to forty times as slow, and
 // the regular expressions of the standard library keep nothing for reuse under it.
 const (
 	longest = slowness * time.Second
