@@ -17,7 +17,7 @@ func TestEveryLogLineOfAFloodIsShown(t *testing.T) {
 	m := modulesOf(t, "logflood.wasm")
 	m.Tools[0].Limits.Logs = 2_100_000 // more than it says
 	script := modeltest.New(modeltest.Calls(modeltest.Call("logflood", "{}")), modeltest.Text("ok"))
-	h, err := host.New(t.Context(), m, &host.Options{Model: script, CacheDir: cacheDir(t)})
+	h, err := host.New(t.Context(), m, &host.Options{Model: script, CacheDir: cache.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestArgumentsThatEndTooEarlyAreAnObservation(t *testing.T) {
 			defer endpoint.Close()
 			m := modulesOf(t, "trap.wasm")
 			m.Model.Name, m.Model.BaseURL, m.Model.Stream = "m", endpoint.URL+"/v1", new(name == "streamed")
-			h, err := host.New(t.Context(), m, &host.Options{CacheDir: cacheDir(t)})
+			h, err := host.New(t.Context(), m, &host.Options{CacheDir: cache.Dir(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,12 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/internal/testkit"
@@ -27,32 +25,9 @@ import (
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// sharedCache holds the compiled guests of all tests of this binary.
-var sharedCache = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "host-test-") })
+var cache testkit.Cache
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		dir, err := sharedCache()
-		if err == nil {
-			err = os.RemoveAll(dir)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
-}
-
-// cacheDir is where a test keeps compiled guests, unless it is about that.
-func cacheDir(t testing.TB) string {
-	t.Helper()
-	dir, err := sharedCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
+func TestMain(m *testing.M) { cache.Main(m) }
 
 var builds testkit.Builds
 
@@ -98,7 +73,7 @@ tools:
 func open(t *testing.T, yaml string, opts host.Options) *host.Host {
 	t.Helper()
 	if opts.CacheDir == "" {
-		opts.CacheDir = cacheDir(t)
+		opts.CacheDir = cache.Dir(t)
 	}
 	h, err := host.Open(t.Context(), write(t, yaml), &opts)
 	if err != nil {
@@ -220,7 +195,7 @@ tools:
     tools: [other]
   - module: ./wagent.yaml
 `)
-	_, err := host.Open(t.Context(), path, &host.Options{CacheDir: cacheDir(t)})
+	_, err := host.Open(t.Context(), path, &host.Options{CacheDir: cache.Dir(t)})
 	if err == nil {
 		t.Fatal("the manifest was taken")
 	}
@@ -252,7 +227,7 @@ tools:
     rename: {trap: %s}
 `, reason, reason))
 		want := fmt.Sprintf(`%s:2:33: agent.exit_conditions[1]: exit condition: "%s" is a reason of the host: use rename`, path, reason)
-		if _, err := host.Open(t.Context(), path, &host.Options{CacheDir: cacheDir(t)}); err == nil || err.Error() != want {
+		if _, err := host.Open(t.Context(), path, &host.Options{CacheDir: cache.Dir(t)}); err == nil || err.Error() != want {
 			t.Errorf("error is %v\nwant %s", err, want)
 		}
 	}
@@ -274,7 +249,7 @@ tools:
     tools: [other]
     allow: {read: {docs: /docs}}
 `)
-	_, err := host.Open(t.Context(), path, &host.Options{CacheDir: cacheDir(t)})
+	_, err := host.Open(t.Context(), path, &host.Options{CacheDir: cache.Dir(t)})
 	var got []string
 	for line := range strings.Lines(fmt.Sprint(err)) {
 		got = append(got, strings.TrimPrefix(strings.TrimSpace(line), path+":"))
@@ -317,7 +292,7 @@ func TestNoToolMayWriteTheCompiledCode(t *testing.T) {
 
 func TestARunWithoutAModelSaysWhereToNameOne(t *testing.T) {
 	path := writeSmall(t, "version: 1\nmodel: {stream: true}\n")
-	h, err := host.Open(t.Context(), path, &host.Options{CacheDir: cacheDir(t)})
+	h, err := host.Open(t.Context(), path, &host.Options{CacheDir: cache.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +415,7 @@ func TestAnInterruptedConversationIsRepairedBeforeItIsSent(t *testing.T) {
 }
 
 func TestClosingEndsWhatRuns(t *testing.T) {
-	h, err := host.Open(t.Context(), write(t, counting), &host.Options{Getenv: env("BASE_URL", "http://127.0.0.1:1"), Model: modeltest.New(modeltest.Hang()), CacheDir: cacheDir(t)})
+	h, err := host.Open(t.Context(), write(t, counting), &host.Options{Getenv: env("BASE_URL", "http://127.0.0.1:1"), Model: modeltest.New(modeltest.Hang()), CacheDir: cache.Dir(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,9 @@
 package sandbox
 
 import (
-	"fmt"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/wagent-dev/wagent/host/internal/testkit"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -16,31 +11,14 @@ import (
 
 var builds testkit.Builds
 
-// sharedCache holds the compiled guests of all tests of this binary.
-var sharedCache = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "sandbox-test-") })
+var cache testkit.Cache
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		dir, err := sharedCache()
-		if err == nil {
-			err = os.RemoveAll(dir)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { cache.Main(m) }
 
 // newEngine makes an engine with the cache that the tests share, and closes it.
 func newEngine(t testing.TB) *Engine {
 	t.Helper()
-	dir, err := sharedCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newEngineAt(t, Options{CacheDir: dir})
+	return newEngineAt(t, Options{CacheDir: cache.Dir(t)})
 }
 
 func newEngineAt(t testing.TB, o Options) *Engine {
