@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -65,7 +64,7 @@ func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*gu
 	}
 	ctx, g.watch = newStopwatch(ctx, p.Limits.Timeout)
 	ctx = context.WithValue(ctx, guestKey{}, g)
-	g.ctx = experimental.WithMemoryAllocator(ctx, g.arena)
+	g.ctx = ctx
 	return g, nil
 }
 

@@ -92,7 +92,6 @@ func checkABI(a ABI) *LoadError {
 // part is a module on its way to being loaded.
 type part struct {
 	compiled
-	wasm []byte // what the engine was given
 	wasi signatures
 	info Info
 }
@@ -117,7 +116,7 @@ func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm []byte, code *g
 // compileIn compiles code, which was made of wasm, in a new runtime. It owns the
 // entry from then on.
 func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode) (p *part, err error) {
-	p = &part{compiled: compiled{entry: entry}, wasm: code.out.Wasm}
+	p = &part{compiled: compiled{entry: entry}}
 	defer func() {
 		if v := recover(); v != nil {
 			err = refuse(LoadMalformed, "the engine could not compile the module", "")

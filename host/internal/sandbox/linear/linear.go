@@ -93,9 +93,6 @@ func (r *Range) imageSize() int {
 	return r.image.size
 }
 
-// Limit is how many bytes were reserved.
-func (r *Range) Limit() int { return len(r.all) }
-
 // Grown says that more than the image was in use since the last Reset.
 func (r *Range) Grown() bool { return r.image == nil || r.high > r.image.size }
 

@@ -189,12 +189,3 @@ type funcName struct {
 
 // FuncType returns the type of a function by its index.
 func (m *Module) FuncType(index uint32) FuncType { return m.Types[m.funcs[index]] }
-
-// NumFuncs is how many functions the module has, imports included.
-func (m *Module) NumFuncs() int { return len(m.funcs) }
-
-// HasStart says that the module has a start function.
-func (m *Module) HasStart() bool { return m.hasStart }
-
-// Tables are the tables, imports first.
-func (m *Module) Tables() []Table { return m.tables }
