@@ -10,6 +10,10 @@ package wasmbin
 // is longer than that there are more points. So what is charged is never less
 // than what is done, and no way without a point is longer than a gap.
 //
+// A body that costs little and calls nothing outside of its loops is a region
+// without a head: every call is charged what such a body may cost. Most of the
+// time of small functions would go into their heads.
+//
 // With exact fuel every stretch of code that runs as a whole is charged what it
 // costs where it begins, and the points only look.
 type emitter struct {
@@ -29,8 +33,10 @@ type emitter struct {
 
 // region is the body of a function or loop.
 type region struct {
-	cost int // index of its cost
-	gap  int // work on the longest way since the last point of the region
+	cost  int  // index of its cost
+	gap   int  // work on the longest way since the last point of the region
+	work  int  // of all its instructions
+	calls bool // one of them may do work that is not counted here
 }
 
 // point is a place in the new code.
@@ -55,6 +61,7 @@ func (e *emitter) begin(runs []localRun, locals int) {
 	e.runs = runs
 	e.head()
 	e.costs[0] += locals / 4
+	e.here().work = locals / 4
 }
 
 // head opens a region.
@@ -84,17 +91,28 @@ func (e *emitter) before(c *checker) {
 		return
 	}
 	w := int(ops[in.op].weight)
-	if in.op == opCall && int(in.x) < e.m.importedFuncs {
-		w = weightHost
-	}
 	r := e.here()
-	if r.gap > 0 && r.gap+w > e.opt.Gap {
+	charged := 0 // for what the function that is called is not charged
+	switch in.op {
+	case opCall:
+		r.calls = true
+		if charged = e.opt.headless(); int(in.x) < e.m.importedFuncs {
+			w = weightHost
+		}
+	case opCallIndirect:
+		r.calls = true
+		charged = e.opt.headless()
+	case opMemoryFill, opMemoryCopy:
+		r.calls = true
+	}
+	if r.gap > 0 && r.gap+w+charged > e.opt.Gap {
 		e.points = append(e.points, point{pos: len(e.out), cost: -1, kind: gapPoint})
 		r.gap = 0
 	}
-	r.gap += w
+	r.gap += w + charged
+	r.work += w
 	if !e.opt.Fuel {
-		e.costs[r.cost] += w
+		e.costs[r.cost] += w + charged
 	} else if e.cur >= 0 {
 		e.costs[e.cur] += w
 	}
@@ -126,6 +144,7 @@ const maxFixed = 1 << 20
 // closed follows the end of a block, which f was.
 func (e *emitter) closed(c *checker, f *frame) {
 	if len(c.ctrl) == 0 {
+		e.behead()
 		return
 	}
 	if f.op == opLoop {
@@ -144,6 +163,19 @@ func (e *emitter) closed(c *checker, f *frame) {
 		e.here().gap = way
 	}
 	e.split = f.op != opBlock || f.targeted || f.dead
+}
+
+// behead takes the head of the function away if it can do without. With exact
+// fuel it still charges.
+func (e *emitter) behead() {
+	body := e.regions[0]
+	if body.calls || body.work > e.opt.headless() {
+		return
+	}
+	e.points[0].kind = blockPoint
+	if !e.opt.Fuel {
+		e.costs[0] = 0
+	}
 }
 
 // after writes the instruction, which was checked, and what follows from it.
@@ -255,5 +287,10 @@ func (e *emitter) look(b []byte) []byte {
 	b = appendU32(append(b, byte(opCall)), e.base+helperPause)
 	return append(b, byte(opEnd))
 }
+
+// headless is the most that a body without a head costs.
+func (o *Options) headless() int { return min(maxHeadless, o.Gap) }
+
+const maxHeadless = 32
 
 const emptyBlock = 0x40
