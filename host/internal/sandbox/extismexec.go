@@ -39,8 +39,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 
 // runExtism initialises the plugin's language and calls the function.
 func (in *instance) runExtism(name string) (uint32, error) {
-	f := in.function(name)
-	if f == nil || !takesNothing(f) {
+	if f := in.function(name); f == nil || !takesNothing(f) {
 		return 0, fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(name, maxToolName))
 	}
 	if name != abi.ExportStart && name != abi.ExportInitialize {
@@ -48,7 +47,7 @@ func (in *instance) runExtism(name string) (uint32, error) {
 			return 0, fmt.Errorf(whileInitialising+"%w", err)
 		}
 	}
-	res, err := f.Call(in.guest.ctx)
+	res, err := in.call(name)
 	var exit *sys.ExitError
 	switch {
 	case name == abi.ExportStart && errors.As(err, &exit) && exit.ExitCode() == 0:
@@ -60,8 +59,8 @@ func (in *instance) runExtism(name string) (uint32, error) {
 }
 
 // takesNothing says that a function has no parameters and at most one result.
-func takesNothing(f api.Function) bool {
-	return len(f.Definition().ParamTypes()) == 0 && len(f.Definition().ResultTypes()) <= 1
+func takesNothing(f api.FunctionDefinition) bool {
+	return len(f.ParamTypes()) == 0 && len(f.ResultTypes()) <= 1
 }
 
 const (
@@ -72,19 +71,18 @@ const (
 // initExtism starts the language of a plugin as Extism does: Haskell's runtime
 // needs its own call after that of WASI, whose error it survives.
 func (in *instance) initExtism() error {
-	reactor := in.function(abi.ExportInitialize)
-	if hs := in.function(exportHaskell); hs != nil && slices.Equal(hs.Definition().ParamTypes(), []api.ValueType{i32, i32}) {
-		if reactor != nil {
-			if _, err := reactor.Call(in.guest.ctx); err != nil {
+	if hs := in.function(exportHaskell); hs != nil && slices.Equal(hs.ParamTypes(), []api.ValueType{i32, i32}) {
+		if in.has(abi.ExportInitialize) {
+			if _, err := in.call(abi.ExportInitialize); err != nil {
 				in.guest.sink.Line(abi.LevelError, "_initialize: "+err.Error())
 			}
 		}
-		_, err := hs.Call(in.guest.ctx, 0, 0)
+		_, err := in.call(exportHaskell, 0, 0)
 		return err
 	}
-	for _, f := range []api.Function{reactor, in.function(exportConstructors)} {
-		if f != nil && len(f.Definition().ParamTypes()) == 0 {
-			_, err := f.Call(in.guest.ctx)
+	for _, name := range []string{abi.ExportInitialize, exportConstructors} {
+		if f := in.function(name); f != nil && len(f.ParamTypes()) == 0 {
+			_, err := in.call(name)
 			return err
 		}
 	}

@@ -20,6 +20,9 @@ type guest struct {
 	limits policy.Limits
 	grants policy.Grants
 
+	running    *export // that was called; nil: none
+	stackLimit int64   // bytes
+
 	arena     *arena
 	sink      *hostfn.LogSink
 	http      *hostfn.HTTPSession // nil without a grant
@@ -50,6 +53,7 @@ func guestOf(ctx context.Context) *guest {
 func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
 	g := &guest{limits: p.Limits, grants: p.Grants, progress: c.Progress}
 	g.arena = &arena{limit: p.Limits.Memory}
+	g.stackLimit = stackLimit(p.Limits.Memory)
 	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)
 	g.responses.limit = 2 * p.Limits.HTTPResponse
 	if h != nil && len(p.Grants.HTTP) > 0 {

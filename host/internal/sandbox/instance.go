@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -21,7 +20,8 @@ type compiled struct {
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
 	entry   *cacheEntry
-	base    snapshot // as instances are when they are made
+	funcs   map[string]api.FunctionDefinition // that are exported
+	base    snapshot                          // as instances are when they are made
 	mutable []wasmbin.MutableGlobal
 	exact   bool // see wasmbin.Output
 	fromGo  bool // as the module says
@@ -81,15 +81,14 @@ func layOut(m *wasmbin.Module) (*linear.Image, *LoadError) {
 // instance is one guest. It belongs to one call at a time.
 type instance struct {
 	guest  *guest
+	code   *compiled
 	mod    api.Module
-	brake  *brake
 	memory *memory // nil: the module has none
 	left   api.MutableGlobal
-	stop   api.MutableGlobal
 	fuel   api.MutableGlobal   // nil: work is not counted
 	told   bool                // what the call used was told
 	vars   []api.MutableGlobal // of compiled.mutable
-	funcs  map[string]api.Function
+	funcs  map[string]*export
 }
 
 // instantiate makes an instance that starts from s. None of its code runs.
@@ -100,9 +99,9 @@ func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig, s snapshot) (*
 		return nil, err
 	}
 	in := &instance{
-		guest: g, mod: mod, memory: alloc.made,
-		left: mutable(mod, wasmbin.LeftExport), stop: mutable(mod, wasmbin.StopExport),
-		funcs: make(map[string]api.Function),
+		guest: g, code: c, mod: mod, memory: alloc.made,
+		left:  mutable(mod, wasmbin.LeftExport),
+		funcs: make(map[string]*export),
 	}
 	in.fuel, _ = mod.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal)
 	in.refuel()
@@ -113,7 +112,6 @@ func (c *compiled) instantiate(g *guest, cfg wazero.ModuleConfig, s snapshot) (*
 		in.close()
 		return nil, err
 	}
-	in.brake = newBrake(g.ctx, in.stop)
 	return in, nil
 }
 
@@ -146,9 +144,7 @@ func (in *instance) join(g *guest, s snapshot) error {
 	for i, v := range s.globals {
 		in.vars[i].Set(v)
 	}
-	in.stop.Set(0)
 	in.refuel()
-	in.brake = newBrake(g.ctx, in.stop)
 	return nil
 }
 
@@ -183,19 +179,15 @@ func (in *instance) settle() {
 	in.guest.outOfFuel = in.guest.outOfFuel || in.fuel.Get() == 0 && left < 0
 }
 
-// shortCall is how long a call takes at most that cannot have used much of the
-// engine's stack.
-const shortCall = time.Millisecond
-
 // leave puts an instance back to how it joined, and says whether that was
 // possible. It is part of no call then.
 func (in *instance) leave() bool {
 	in.settle()
-	if in.guest.watch.taken() > shortCall {
-		clear(in.funcs) // the engine keeps their stacks, which may have grown far
+	for name, f := range in.funcs {
+		if f.size() > smallStack {
+			delete(in.funcs, name) // the engine keeps the stack with it
+		}
 	}
-	in.brake.release()
-	in.brake = nil
 	if in.memory != nil {
 		if in.memory.reserved.Grown() {
 			return false
@@ -219,29 +211,43 @@ func (in *instance) discard() {
 
 // start runs the module's start function, which the engine knows as any other.
 func (in *instance) start() error {
-	if in.function(wasmbin.StartExport) == nil {
+	if !in.has(wasmbin.StartExport) {
 		return nil
 	}
-	if _, err := in.function(wasmbin.StartExport).Call(in.guest.ctx); err != nil {
+	if _, err := in.call(wasmbin.StartExport); err != nil {
 		return fmt.Errorf(whileStarting+"%w", err)
 	}
 	return nil
 }
 
-// function returns an export, or nil. Looking one up takes the engine longer
-// than a short call.
-func (in *instance) function(name string) api.Function {
-	f, ok := in.funcs[name]
-	if !ok {
-		f = in.mod.ExportedFunction(name)
+// function returns what is known of an exported function, or nil.
+func (in *instance) function(name string) api.FunctionDefinition {
+	return in.code.funcs[name]
+}
+
+func (in *instance) has(name string) bool { return in.function(name) != nil }
+
+// call calls an exported function, which must be there. It is the only way into
+// the guest.
+func (in *instance) call(name string, args ...uint64) ([]uint64, error) {
+	f, known := in.funcs[name]
+	if !known {
+		// Looking it up takes the engine longer than a short call.
+		var err error
+		if f, err = newExport(in.mod.ExportedFunction(name)); err != nil {
+			return nil, err
+		}
 		in.funcs[name] = f
 	}
-	return f
+	outer := in.guest.running
+	in.guest.running = f
+	defer func() { in.guest.running = outer }()
+	return f.Call(in.guest.ctx, args...)
 }
 
 // invoke calls an export that has one result.
 func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
-	res, err := in.function(name).Call(in.guest.ctx, args...)
+	res, err := in.call(name, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -251,9 +257,6 @@ func (in *instance) invoke(name string, args ...uint64) (uint64, error) {
 // close ends the instance. The engine may have closed it already.
 func (in *instance) close() {
 	in.settle()
-	if in.brake != nil {
-		in.brake.release()
-	}
 	// Closing an instance only gives back what this process holds; the error
 	// would be that of a descriptor, and those are closed by their owner.
 	_ = in.mod.Close(context.WithoutCancel(in.guest.ctx))

@@ -5,40 +5,46 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 )
 
 // How a guest is stopped is decided in this file and nowhere else. The code of
-// every guest was rewritten so that it comes out of the engine's code after each
-// slice of work, wherever it is, and traps if its stop is set. What a host
-// function does is not the guest's work: it ends with the context.
+// every guest was rewritten so that it calls the host after each slice of work,
+// wherever it is, and traps if the host says so. What a host function does is not
+// the guest's work: it ends with the context.
 
-// brake sets the stop of a guest when its context is done. The guest must not be
-// used after release, which waits for a stop that is being set.
-type brake struct {
-	cancel func() bool
-	done   chan struct{}
-}
-
-func newBrake(ctx context.Context, stop api.MutableGlobal) *brake {
-	b := &brake{done: make(chan struct{})}
-	b.cancel = context.AfterFunc(ctx, func() {
-		stop.Set(1)
-		close(b.done)
+// linkPause puts the function that guests call after each slice into a runtime.
+func linkPause(ctx context.Context, r wazero.Runtime) error {
+	pause := api.GoFunc(func(ctx context.Context, result []uint64) {
+		result[0] = 0
+		if guestOf(ctx).mustStop() {
+			result[0] = 1
+		}
 	})
-	return b
+	_, err := r.NewHostModuleBuilder(wasmbin.HostModule).NewFunctionBuilder().
+		WithGoFunction(pause, nil, []api.ValueType{i32}).Export(wasmbin.PauseImport).Instantiate(ctx)
+	return err
 }
 
-func (b *brake) release() {
-	if !b.cancel() {
-		<-b.done
+// mustStop is what the host does between two slices of a guest's work. The clock
+// is looked at, too: a timer may be late when guests compute on every processor.
+func (g *guest) mustStop() bool {
+	if g.ctx.Err() != nil || !time.Now().Before(g.watch.end) {
+		return true
 	}
+	if g.running.size() > g.stackLimit {
+		g.watch.stop(fault(FaultStack, "the tool called itself too deeply and was stopped (its stack may take %s); ask for something less nested", size(g.stackLimit)))
+		return true
+	}
+	return false
 }
 
 // stopwatch bounds one call and remembers why it was stopped.
 type stopwatch struct {
 	limit  time.Duration
-	start  time.Time
 	end    time.Time
 	cancel context.CancelCauseFunc
 	timer  context.CancelFunc
@@ -49,7 +55,7 @@ var errTimeLimit = errors.New("time limit reached")
 // newStopwatch starts the time of a call. The context ends with it.
 func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, *stopwatch) {
 	now := time.Now()
-	w := &stopwatch{limit: limit, start: now, end: now.Add(limit)}
+	w := &stopwatch{limit: limit, end: now.Add(limit)}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	ctx, w.timer = context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	if d, ok := ctx.Deadline(); ok {
@@ -66,9 +72,6 @@ func (w *stopwatch) release() {
 	w.timer()
 	w.cancel(nil)
 }
-
-// taken is how long the call has been going on.
-func (w *stopwatch) taken() time.Duration { return time.Since(w.start) }
 
 // left is how long the guest has, in milliseconds.
 func (w *stopwatch) left() int64 { return max(time.Until(w.end).Milliseconds(), 0) }

@@ -131,7 +131,7 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 	if p.wasi, err = linkWASI(ctx, p.runtime); err != nil {
 		return p, err
 	}
-	if err = linkWagent(ctx, p.runtime); err != nil {
+	if err = errors.Join(linkWagent(ctx, p.runtime), linkPause(ctx, p.runtime)); err != nil {
 		return p, err
 	}
 	p.mutable = code.out.Mutable
@@ -140,6 +140,7 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 	if p.code, err = p.runtime.CompileModule(ctx, code.out.Wasm); err != nil {
 		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
 	}
+	p.funcs = p.code.ExportedFunctions()
 	p.info = inspect(wasm, code.module)
 	return p, nil
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/host/internal/testkit"
+	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -60,6 +61,13 @@ func threadTime(t *testing.T) time.Duration {
 func slowdowns(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	long := policy.Default()
+	long.Limits.Timeout = time.Hour
+	g, err := newGuest(t.Context(), long, nil, Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.close() }()
 	variants := []variant{
 		{"plain", wazero.NewRuntimeConfig(), nil},
 		{"slices", wazero.NewRuntimeConfig(), &wasmbin.Options{}},
@@ -82,7 +90,7 @@ func slowdowns(t *testing.T) {
 	for _, p := range programs {
 		mods := make([]api.Module, len(variants))
 		for i, v := range variants {
-			mods[i] = instantiate(t, v, p.wasm)
+			mods[i] = instantiate(t, g.ctx, v, p.wasm)
 		}
 		product := make([]float64, len(variants))
 		for _, f := range []string{"sha", "sort", "text", "loop", "fib"} {
@@ -90,7 +98,7 @@ func slowdowns(t *testing.T) {
 			for range rounds {
 				for i, m := range mods {
 					start := threadTime(t)
-					if _, err := m.ExportedFunction(f).Call(t.Context(), p.sizes[f]); err != nil {
+					if _, err := m.ExportedFunction(f).Call(g.ctx, p.sizes[f]); err != nil {
 						t.Fatal(err)
 					}
 					took[i] = append(took[i], threadTime(t)-start)
@@ -113,9 +121,8 @@ func slowdowns(t *testing.T) {
 	}
 }
 
-func instantiate(t *testing.T, v variant, wasm []byte) api.Module {
+func instantiate(t *testing.T, ctx context.Context, v variant, wasm []byte) api.Module {
 	t.Helper()
-	ctx := t.Context()
 	if v.rewrite != nil {
 		m, err := wasmbin.Decode(wasm, wasmbin.DefaultLimits())
 		if err != nil {
@@ -130,6 +137,9 @@ func instantiate(t *testing.T, v variant, wasm []byte) api.Module {
 	r := wazero.NewRuntimeWithConfig(ctx, v.config)
 	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(ctx)) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	if err := linkPause(ctx, r); err != nil {
+		t.Fatal(err)
+	}
 	code, err := r.CompileModule(ctx, wasm)
 	if err != nil {
 		t.Fatal(err)

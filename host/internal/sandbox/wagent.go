@@ -72,8 +72,8 @@ func (in *instance) initialize() error {
 	if err := in.start(); err != nil {
 		return err
 	}
-	if f := in.function(abi.ExportInitialize); f != nil {
-		if _, err := f.Call(in.guest.ctx); err != nil {
+	if in.has(abi.ExportInitialize) {
+		if _, err := in.call(abi.ExportInitialize); err != nil {
 			return fmt.Errorf(whileInitialising+"%w", err)
 		}
 	}

@@ -67,7 +67,7 @@ func (c *command) exec(g *guest, stdin io.Reader, arg string) ([]byte, uint32, e
 	well := false
 	defer func() { c.pool.put(in, well) }()
 	if err = in.start(); err == nil {
-		_, err = in.function(abi.ExportStart).Call(g.ctx)
+		_, err = in.call(abi.ExportStart)
 	}
 	var exit *sys.ExitError
 	switch {

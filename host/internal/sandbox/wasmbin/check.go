@@ -43,13 +43,18 @@ const (
 	workByte     = 16
 )
 
+func allWork(body int) int { return workFunction + workByte*body }
+
+// spent is how many operands of lists were looked at.
+func (c *checker) spent() int { return allWork(len(c.r.b)) - c.work }
+
 // function checks the body of defined function i.
 func (c *checker) function(i int) *Error {
 	body := c.m.codes[i]
 	index := c.m.importedFuncs + i
 	c.r = reader{b: body.body, base: body.offset, fn: index}
 	t := c.m.FuncType(uint32(index))
-	c.stack, c.branch, c.blocks, c.work = c.stack[:0], 0, 0, workFunction+workByte*len(body.body)
+	c.stack, c.branch, c.blocks, c.work = c.stack[:0], 0, 0, allWork(len(body.body))
 	c.locals = append(c.locals[:0], t.Params...)
 	runs := c.readLocals()
 	c.ctrl = append(c.ctrl[:0], frame{op: opBlock, results: t.Results, gap: -1})

@@ -3,6 +3,7 @@ package wasmbin
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 var magic = []byte("\x00asm\x01\x00\x00\x00")
@@ -119,6 +120,9 @@ func (m *Module) readImports(r *reader) {
 	n := r.count("imports", m.lim.Imports)
 	for range n {
 		im := Import{Module: r.name(m.lim.Names), Name: r.name(m.lim.Names), Kind: ExternKind(r.byte())}
+		if strings.HasPrefix(im.Module, reserved) {
+			r.fail(Reserved, "the name %q of an imported module is reserved", im.Module)
+		}
 		switch im.Kind {
 		case ExternFunc:
 			im.Type = m.typeIndex(r)
@@ -310,7 +314,7 @@ func (m *Module) readExports(r *reader) {
 			r.fail(Invalid, "export %q of %v %d of %d", e.Name, e.Kind, e.Index, of)
 		case seen[e.Name]:
 			r.fail(Invalid, "two exports are named %q", e.Name)
-		case len(e.Name) >= len(reserved) && e.Name[:len(reserved)] == reserved:
+		case strings.HasPrefix(e.Name, reserved):
 			r.fail(Reserved, "the name %q of an export is reserved", e.Name)
 		}
 		seen[e.Name] = true

@@ -28,6 +28,8 @@ type emitter struct {
 	regions []region
 	runs    []localRun
 	wasDead bool
+	instrs  int // of the function
+	wide    bool
 	split   bool // the instruction just read ends a stretch
 }
 
@@ -36,14 +38,16 @@ type region struct {
 	cost  int  // index of its cost
 	gap   int  // work on the longest way since the last point of the region
 	work  int  // of all its instructions
+	head  int  // index of its point
 	calls bool // one of them may do work that is not counted here
 }
 
 // point is a place in the new code.
 type point struct {
-	pos  int
-	cost int // index of what it charges; -1: see emitter.charge
-	kind pointKind
+	pos   int
+	cost  int // index of what it charges; -1: see emitter.charge
+	kind  pointKind
+	calls bool // of a head: its region calls functions
 }
 
 type pointKind byte
@@ -58,7 +62,7 @@ const (
 // begin starts a function.
 func (e *emitter) begin(runs []localRun, locals int) {
 	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
-	e.runs = runs
+	e.runs, e.instrs, e.wide = runs, 0, false
 	e.head()
 	e.costs[0] += locals / 4
 	e.here().work = locals / 4
@@ -66,7 +70,7 @@ func (e *emitter) begin(runs []localRun, locals int) {
 
 // head opens a region.
 func (e *emitter) head() {
-	e.regions = append(e.regions, region{cost: e.stretch(headPoint)})
+	e.regions = append(e.regions, region{cost: e.stretch(headPoint), head: len(e.points) - 1})
 }
 
 // stretch begins to count into a new cost, which a point here charges.
@@ -91,16 +95,18 @@ func (e *emitter) before(c *checker) {
 		return
 	}
 	w := int(ops[in.op].weight)
+	e.instrs++
+	e.wide = e.wide || in.op >= prefixFD
 	r := e.here()
 	charged := 0 // for what the function that is called is not charged
 	switch in.op {
 	case opCall:
-		r.calls = true
+		r.calls, e.points[r.head].calls = true, true
 		if charged = e.opt.headless(); int(in.x) < e.m.importedFuncs {
 			w = weightHost
 		}
 	case opCallIndirect:
-		r.calls = true
+		r.calls, e.points[r.head].calls = true, true
 		charged = e.opt.headless()
 	case opMemoryFill, opMemoryCopy:
 		r.calls = true
@@ -186,6 +192,8 @@ func (e *emitter) after(c *checker) {
 		e.call(helperFill)
 	case opMemoryCopy:
 		e.call(helperCopy)
+	case opCall, opRefFunc:
+		e.out = appendU32(append(e.out, byte(in.op)), e.m.moved(in.x))
 	default:
 		e.out = appendInstr(e.out, in)
 	}
@@ -235,8 +243,9 @@ func (e *emitter) call(h uint32) {
 	e.out = appendU32(append(e.out, byte(opCall)), e.base+h)
 }
 
-// finish appends the body of the function, without its length.
-func (e *emitter) finish(b []byte) []byte {
+// finish appends the body of the function, without its length. Its calls are
+// charged frame, besides.
+func (e *emitter) finish(b []byte, frame int) []byte {
 	b = appendU32(b, uint32(len(e.runs)))
 	for _, r := range e.runs {
 		b = append(appendU32(b, r.n), byte(r.t))
@@ -245,13 +254,17 @@ func (e *emitter) finish(b []byte) []byte {
 	for _, p := range e.points {
 		b = append(b, e.out[from:p.pos]...)
 		from = p.pos
-		b = e.point(b, p)
+		if !p.calls {
+			b = e.point(b, p, 0)
+		} else {
+			b = e.point(b, p, frame)
+		}
 	}
 	return append(b, e.out[from:]...)
 }
 
 // point writes what happens at p.
-func (e *emitter) point(b []byte, p point) []byte {
+func (e *emitter) point(b []byte, p point, frame int) []byte {
 	cost := 0
 	if p.cost >= 0 {
 		cost = e.costs[p.cost]
@@ -264,8 +277,11 @@ func (e *emitter) point(b []byte, p point) []byte {
 			cost = e.opt.Gap
 		}
 	}
-	if cost > 0 {
-		b = e.charge(b, cost)
+	if cost+frame > 0 {
+		b = e.charge(b, cost+frame)
+	}
+	if frame > 0 && e.opt.Fuel {
+		b = e.repay(b, frame)
 	}
 	if p.kind != blockPoint {
 		b = e.look(b)
@@ -278,6 +294,13 @@ func (e *emitter) charge(b []byte, cost int) []byte {
 	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
 	b = append(appendSigned(append(b, byte(opI32Const)), int64(cost)), byte(opI32Sub))
 	return appendU32(append(b, byte(opGlobalSet)), e.global+globalLeft)
+}
+
+// repay makes the slice shorter and not the fuel less.
+func (e *emitter) repay(b []byte, n int) []byte {
+	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalFuel)
+	b = append(appendSigned(append(b, byte(opI64Const)), int64(n)), byte(opI64Add))
+	return appendU32(append(b, byte(opGlobalSet)), e.global+globalFuel)
 }
 
 // look pauses when nothing is left of the slice.

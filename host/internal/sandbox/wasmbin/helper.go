@@ -1,6 +1,7 @@
 package wasmbin
 
-// Functions that are added behind those of the module, in order.
+// Functions that are added behind those of the module, in order. The function
+// that the host serves is imported before them: see [PauseImport].
 const (
 	helperPause = iota
 	helperFill
@@ -16,7 +17,10 @@ type helper struct {
 var helperFuncTypes = []FuncType{
 	{},
 	{Params: []ValueType{I32, I32, I32}},
+	{Results: []ValueType{I32}},
 }
+
+const typePauseImport = 2
 
 // asm writes instructions.
 type asm struct{ b []byte }
@@ -42,14 +46,10 @@ func (w *writer) helpers() []helper {
 
 func (w *writer) global(k uint32) uint32 { return uint32(len(w.m.globals)) + k }
 
-// yield leaves compiled code for the engine's own, where the scheduler and the
-// garbage collector get their turn, and traps if the guest has to stop. Growing
-// by nothing is a way out that needs no import.
+// yield leaves compiled code for the host, where the scheduler and the garbage
+// collector get their turn, and traps if the guest has to stop.
 func (w *writer) yield(a *asm) {
-	a.i32(0)
-	a.b = append(a.b, byte(opMemoryGrow), 0)
-	a.op(opDrop)
-	a.index(opGlobalGet, w.global(globalStop))
+	a.index(opCall, uint32(w.m.importedFuncs))
 	a.block(opIf)
 	a.op(opUnreachable, opEnd)
 }

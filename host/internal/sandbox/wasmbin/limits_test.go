@@ -120,21 +120,26 @@ func TestLongOperandListsAreRefused(t *testing.T) {
 }
 
 func TestReservedNamesAreRefused(t *testing.T) {
-	wasm := module(section(1, vec("\x60\x00\x00")), section(3, vec("\x00")), section(7, vec("\x0d__wagent_stop\x00\x00")), section(10, vec("\x02\x00\x0b")))
-	_, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{})
-	if e, ok := errors.AsType[*wasmbin.Error](err); !ok || e.Kind != wasmbin.Reserved {
-		t.Errorf("got %v", err)
+	for name, wasm := range map[string][]byte{
+		"export": module(section(1, vec("\x60\x00\x00")), section(3, vec("\x00")), section(7, vec("\x0d__wagent_left\x00\x00")), section(10, vec("\x02\x00\x0b"))),
+		"import": module(section(1, vec("\x60\x00\x01\x7f")), section(2, vec("\x0d__wagent_host\x05pause\x00\x00"))),
+	} {
+		_, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{})
+		if e, ok := errors.AsType[*wasmbin.Error](err); !ok || e.Kind != wasmbin.Reserved {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 // The globals that are added have the next indices: a module must not reach them.
 func TestAddedGlobalsAndFunctionsAreOutOfReach(t *testing.T) {
 	for name, body := range map[string]string{
-		"global.set of the slice": "\x41\x00\x24\x00",
-		"global.get of the stop":  "\x23\x01\x1a",
-		"call of the pause":       "\x10\x01",
-		"ref.func of the pause":   "\xd2\x01\x1a",
-		"memory of the way out":   "\x3f\x00\x1a",
+		"global.set of the slice":  "\x41\x00\x24\x00",
+		"global.get of the fuel":   "\x23\x01\x1a",
+		"call of a helper":         "\x10\x01",
+		"call of another":          "\x10\x02",
+		"ref.func of a helper":     "\xd2\x01\x1a",
+		"memory that is not there": "\x3f\x00\x1a",
 	} {
 		_, err := rewrite(function(body), wasmbin.DefaultLimits(), wasmbin.Options{})
 		if e, ok := errors.AsType[*wasmbin.Error](err); !ok || e.Kind != wasmbin.Invalid {
@@ -165,8 +170,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "1 ca876685ba806a266cf7bb8f7fe64bb61ad7032f31b2f1970700e06a9fef7375",
-		true:  "1 b06405a6863646b5c817f3d47e11f1017f8f0199901a23680118fbf0a44f6722",
+		false: "2 0bd71eab92b160430a015c828dd6b2f7f79c4407532727f800de132f2e1b4c3a",
+		true:  "2 0992e89959260882d572c9a01851899275454ed9ac2541d99a1f720e5878f878",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {

@@ -1,6 +1,12 @@
 package wasmbin_test
 
 import (
+	"context"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
 	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/host/internal/testkit"
 )
@@ -14,4 +20,21 @@ func rewrite(wasm []byte, lim wasmbin.Limits, o wasmbin.Options) (*wasmbin.Outpu
 		return nil, err
 	}
 	return m.Rewrite(o)
+}
+
+// servePauses gives rewritten modules the function that they import, which does
+// what is said, if anything, and lets them go on.
+func servePauses(t testing.TB, r wazero.Runtime, do func()) {
+	t.Helper()
+	pause := api.GoFunc(func(_ context.Context, result []uint64) {
+		if do != nil {
+			do()
+		}
+		result[0] = 0
+	})
+	_, err := r.NewHostModuleBuilder(wasmbin.HostModule).NewFunctionBuilder().
+		WithGoFunction(pause, nil, []api.ValueType{api.ValueTypeI32}).Export(wasmbin.PauseImport).Instantiate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -34,15 +34,20 @@ const (
 	defaultFuelGap = 20_000
 )
 
+// The function without parameters that a rewritten module imports, and calls
+// after each slice. It returns an i32: if that is not 0 the guest traps. No
+// module that [Decode] takes imports from [HostModule] itself.
+const (
+	HostModule  = reserved + "host"
+	PauseImport = "pause"
+)
+
 // Names that a rewritten module exports. Globals that the module defines and
 // changes are exported as [GlobalExport] says.
 const (
 	// LeftExport is the i32 that holds what is left of the slice. A host sets it
 	// to 0 before a call, or to the slice.
 	LeftExport = reserved + "left"
-	// StopExport is the i32 that makes the guest trap at its next pause when it
-	// is not 0.
-	StopExport = reserved + "stop"
 	// FuelExport is the i64 that holds the fuel which is not yet part of the
 	// slice. Fuel that is left is its sum with the slice's rest. When both are
 	// used up the guest traps.
@@ -58,7 +63,6 @@ func GlobalExport(index int) string { return fmt.Sprintf("%sg%d", reserved, inde
 // The globals that are added, in order.
 const (
 	globalLeft = iota
-	globalStop
 	globalFuel
 )
 
@@ -178,7 +182,7 @@ func (m *Module) divide(n int) []part {
 
 func (p *part) rewrite(m *Module, o *Options) {
 	c := &checker{m: m}
-	c.emit = emitter{m: m, opt: o, base: uint32(len(m.funcs)), global: uint32(len(m.globals))}
+	c.emit = emitter{m: m, opt: o, base: m.moved(uint32(len(m.funcs))), global: uint32(len(m.globals))}
 	total := 0
 	for _, c := range m.codes[p.from:p.to] {
 		total += len(c.body)
@@ -192,7 +196,7 @@ func (p *part) rewrite(m *Module, o *Options) {
 		p.locals += len(c.locals)
 		p.branches += c.branch * len(c.locals)
 		p.blocks += c.blocks * c.blocks
-		one = c.emit.finish(one[:0])
+		one = c.emit.finish(one[:0], frameUnits(c))
 		p.bodies = append(appendU32(p.bodies, uint32(len(one))), one...)
 	}
 	p.tables = c.tables

@@ -8,6 +8,14 @@ type writer struct {
 	b           []byte
 }
 
+// moved is the new index of a function: one import is added behind the module's.
+func (m *Module) moved(f uint32) uint32 {
+	if int(f) < m.importedFuncs {
+		return f
+	}
+	return f + 1
+}
+
 // section appends a section, unless it has no items.
 func (w *writer) section(id byte, n int, items []byte) {
 	if n == 0 {
@@ -89,7 +97,9 @@ func (w *writer) imports() {
 			b = appendGlobal(b, im.Global)
 		}
 	}
-	w.section(secImport, len(w.m.Imports), b)
+	b = append(appendName(appendName(b, HostModule), PauseImport), byte(ExternFunc))
+	b = appendU32(b, w.helperTypes+typePauseImport)
+	w.section(secImport, len(w.m.Imports)+1, b)
 }
 
 func appendSize(b []byte, s Size) []byte {
@@ -124,12 +134,8 @@ func (w *writer) tables() {
 	w.section(secTable, len(own), b)
 }
 
-// memories gives a module without a memory an empty one, for the way out.
 func (w *writer) memories() {
-	switch {
-	case w.m.Memory == nil:
-		w.section(secMemory, 1, appendSize(nil, Size{HasMax: true}))
-	case !w.m.importedMemory:
+	if w.m.Memory != nil && !w.m.importedMemory {
 		w.section(secMemory, 1, appendSize(nil, *w.m.Memory))
 	}
 }
@@ -137,15 +143,14 @@ func (w *writer) memories() {
 func (w *writer) globals() {
 	var b []byte
 	for _, g := range w.m.Globals {
-		b = appendConst(appendGlobal(b, g.Type), g.Init)
+		b = w.constant(appendGlobal(b, g.Type), g.Init)
 	}
 	left := 0
 	if !w.o.Fuel {
 		left = w.o.Slice
 	}
 	b = append(appendSigned(append(b, byte(I32), 1, byte(opI32Const)), int64(left)), byte(opEnd))
-	b = append(b, byte(I32), 1, byte(opI32Const), 0, byte(opEnd))
-	n := len(w.m.Globals) + 2
+	n := len(w.m.Globals) + 1
 	if w.o.Fuel {
 		b = append(b, byte(I64), 1, byte(opI64Const), 0, byte(opEnd))
 		n++
@@ -153,8 +158,11 @@ func (w *writer) globals() {
 	w.section(secGlobal, n, b)
 }
 
-func appendConst(b []byte, c Const) []byte {
+func (w *writer) constant(b []byte, c Const) []byte {
 	in := instr{op: c.op, x: c.index, bits: c.bits, high: c.high, ref: c.ref}
+	if c.op == opRefFunc {
+		in.x = w.m.moved(in.x)
+	}
 	return append(appendInstr(b, &in), byte(opEnd))
 }
 
@@ -166,19 +174,22 @@ func (w *writer) exports() {
 		b = appendU32(append(appendName(b, name), byte(k)), uint32(index))
 	}
 	for _, e := range m.Exports {
-		add(e.Name, e.Kind, int(e.Index))
+		index := e.Index
+		if e.Kind == ExternFunc {
+			index = m.moved(index)
+		}
+		add(e.Name, e.Kind, int(index))
 	}
 	ours := func(name string, k ExternKind, index int) {
 		add(name, k, index)
 		n++
 	}
 	ours(LeftExport, ExternGlobal, len(m.globals)+globalLeft)
-	ours(StopExport, ExternGlobal, len(m.globals)+globalStop)
 	if w.o.Fuel {
 		ours(FuelExport, ExternGlobal, len(m.globals)+globalFuel)
 	}
 	if m.hasStart {
-		ours(StartExport, ExternFunc, int(m.start))
+		ours(StartExport, ExternFunc, int(m.moved(m.start)))
 	}
 	for i, g := range m.Globals {
 		if g.Type.Mutable {
@@ -191,13 +202,13 @@ func (w *writer) exports() {
 func (w *writer) elems() {
 	var b []byte
 	for _, e := range w.m.elems {
-		b = appendElem(b, &e)
+		b = w.elem(b, &e)
 	}
 	w.section(secElem, len(w.m.elems), b)
 }
 
-// appendElem writes functions as indices where all entries are, else expressions.
-func appendElem(b []byte, e *elem) []byte {
+// elem writes functions as indices where all entries are, else expressions.
+func (w *writer) elem(b []byte, e *elem) []byte {
 	expressions := e.typ != FuncRef
 	for _, c := range e.init {
 		expressions = expressions || c.op != opRefFunc
@@ -219,7 +230,7 @@ func appendElem(b []byte, e *elem) []byte {
 		if form&2 != 0 {
 			b = appendU32(b, e.table)
 		}
-		b = appendConst(b, e.offset)
+		b = w.constant(b, e.offset)
 	}
 	if form&3 != 0 {
 		if expressions {
@@ -231,9 +242,9 @@ func appendElem(b []byte, e *elem) []byte {
 	b = appendU32(b, uint32(len(e.init)))
 	for _, c := range e.init {
 		if expressions {
-			b = appendConst(b, c)
+			b = w.constant(b, c)
 		} else {
-			b = appendU32(b, c.index)
+			b = appendU32(b, w.m.moved(c.index))
 		}
 	}
 	return b
@@ -257,7 +268,7 @@ func (w *writer) data() {
 		case d.Passive:
 			b = append(b, 1)
 		case !w.o.Bare:
-			b = appendConst(append(b, 0), d.Offset)
+			b = w.constant(append(b, 0), d.Offset)
 		case w.m.dataCount:
 			b = append(b, 1, 0)
 			n++
@@ -281,7 +292,7 @@ func (w *writer) names() {
 	}
 	b := appendU32(nil, uint32(len(w.m.names)))
 	for _, n := range w.m.names {
-		b = appendU32(b, n.index)
+		b = appendU32(b, w.m.moved(n.index))
 		b = append(appendU32(b, uint32(len(n.name))), n.name...)
 	}
 	sub := appendName(nil, "name")
