@@ -48,6 +48,7 @@ type Host struct {
 	box    toolbox
 	order  []*binding
 	cache  string     // where compiled code is kept; empty: in memory
+	memory int64      // see Options.ToolMemory
 	said   [][]string // what each module warned of while it described itself
 
 	mu     sync.Mutex
@@ -80,7 +81,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	faults := m.Check()
 	h := newHost(m, opts)
 	var err error
-	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Logger: h.log}); err != nil {
+	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
 	if err := errors.Join(faults, h.load(ctx, faults), h.checkExits()); err != nil {
@@ -105,7 +106,8 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, cache: o.CacheDir, store: o.Store, ceiling: o.Ceiling, now: o.Now, log: o.Logger, loading: o.Loading,
+		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, store: o.Store, ceiling: o.Ceiling,
+		now: o.Now, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
 	}

@@ -24,6 +24,11 @@ type Options struct {
 	// if it is not there; one that others can write is not used, with a warning.
 	// Empty: compiled code is kept in memory only.
 	CacheDir string
+	// ToolMemory is how much memory the calls that run at once may be limited to
+	// together, in bytes. A call that does not fit beside the others waits for its
+	// turn, and modules take turns; one whose own limit is larger runs alone. 0:
+	// half of what the process may use of the machine's, and 1 GiB at least.
+	ToolMemory int64
 	// Loading is told which module is being loaded, and that it is the n-th of so
 	// many: on a first start each is compiled, which takes seconds. Several are
 	// loaded at once; of those it is the first that was begun. The calls come one

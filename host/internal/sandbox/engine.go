@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // Options configure an Engine. The zero value is usable.
@@ -13,6 +15,11 @@ type Options struct {
 	// that the host executes, so it must belong to this user alone; it is made
 	// with mode 0700. Empty, or not safe to use: code is kept in memory only.
 	CacheDir string
+	// Memory is how much the guests of all calls that run at once may be limited
+	// to together, in bytes; a call that does not fit waits for its turn. One whose
+	// own limit is larger runs alone. 0: half of the machine's memory, or of what
+	// the process may use of it where the system says.
+	Memory int64
 	// Logger is told what an operator should know. Nil: nothing is logged.
 	Logger *slog.Logger
 }
@@ -22,6 +29,7 @@ type Engine struct {
 	cache codeCache
 	log   *slog.Logger
 	idle  *idlers
+	queue *queue
 
 	mu      sync.Mutex
 	modules map[*Module]struct{}
@@ -32,6 +40,9 @@ type Engine struct {
 // holds about a megabyte.
 const maxIdle = 64
 
+// minTotal is what guests may be limited to together at least, in bytes.
+const minTotal = policy.GiB
+
 // New makes an engine. A cache folder that cannot be used is a warning in the
 // log and not an error. The engine must be closed.
 func New(o Options) (*Engine, error) {
@@ -39,7 +50,11 @@ func New(o Options) (*Engine, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	if o.Memory <= 0 {
+		o.Memory = max(machineMemory()/2, minTotal)
+	}
 	return &Engine{
+		queue:   newQueue(o.Memory),
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,
 		idle:    newIdlers(maxIdle),

@@ -13,6 +13,13 @@ type gate struct {
 	closed bool
 	inside map[*guest]struct{}
 	idle   chan struct{} // closed when the gate is shut and nobody is inside
+	shut   chan struct{} // closed when the gate is
+}
+
+func newGate() gate { return gate{shut: make(chan struct{})} }
+
+func moduleClosed() *FaultError {
+	return fault(FaultCancelled, "the call was cancelled: the tool was closed")
 }
 
 // enter lets a call in, unless the gate is shut.
@@ -38,18 +45,19 @@ func (t *gate) leave(g *guest) {
 	}
 }
 
-// shut stops the calls inside and waits until they have left. It may be called
+// close stops the calls inside and waits until they have left. It may be called
 // again when ctx ended first.
-func (t *gate) shut(ctx context.Context) error {
+func (t *gate) close(ctx context.Context) error {
 	t.mu.Lock()
 	if !t.closed {
 		t.closed = true
+		close(t.shut)
 		t.idle = make(chan struct{})
 		if len(t.inside) == 0 {
 			close(t.idle)
 		}
 		for g := range t.inside {
-			g.watch.stop(fault(FaultCancelled, "the call was cancelled: the tool was closed"))
+			g.watch.stop(moduleClosed())
 		}
 	}
 	n := len(t.inside)

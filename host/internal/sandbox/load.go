@@ -56,7 +56,7 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 		return nil, errors.Join(err, code.close())
 	}
 	p.base = code.start()
-	m := &Module{src: src, engine: e}
+	m := &Module{src: src, engine: e, gate: newGate()}
 	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
 		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))

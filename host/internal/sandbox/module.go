@@ -63,7 +63,7 @@ func (m *Module) Info() Info { return m.info }
 // Close stops the calls that are running, waits for them and frees the code.
 // When ctx ends first nothing is freed and Close may be called again.
 func (m *Module) Close(ctx context.Context) error {
-	if err := m.gate.shut(ctx); err != nil {
+	if err := m.gate.close(ctx); err != nil {
 		return fmt.Errorf("closing %s: %w", m.src.Name, err)
 	}
 	m.once.Do(func() {
@@ -153,6 +153,11 @@ func (m *Module) request(g *guest, c Call) (*request, error) {
 
 // run prepares a guest, lets do use it, and accounts for it whatever happens.
 func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*guest) (Outcome, error)) (out Outcome) {
+	need := p.Limits.Memory + stackLimit(p.Limits.Memory)
+	if err := m.engine.queue.enter(ctx, m, need); err != nil {
+		return m.notBegun(err)
+	}
+	defer m.engine.queue.leave(need)
 	start := time.Now()
 	g, err := newGuest(ctx, p, m.http, c)
 	if err != nil {
@@ -161,7 +166,7 @@ func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*gues
 		return out
 	}
 	if !m.gate.enter(g) {
-		g.watch.stop(fault(FaultCancelled, "the call was cancelled: the tool was closed"))
+		g.watch.stop(moduleClosed())
 	} else {
 		defer m.gate.leave(g)
 	}
@@ -175,6 +180,21 @@ func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*gues
 	if err := g.close(); err != nil {
 		m.engine.log.Warn("closing the folders of a call", "module", m.src.Name, "error", err)
 	}
+	return out
+}
+
+// notBegun is the outcome of a call that ended while it waited for its turn.
+func (m *Module) notBegun(err error) Outcome {
+	var why *FaultError
+	switch {
+	case errors.As(err, &why):
+	case errors.Is(err, context.DeadlineExceeded):
+		why = fault(FaultTimeout, "the tool did not begin in the time that was left: others took all the memory there is for tools")
+	default:
+		why = fault(FaultCancelled, "the call was cancelled before it began")
+	}
+	out := why.outcome("")
+	out.Receipt = Receipt{Module: m.info.Digest}
 	return out
 }
 
