@@ -68,7 +68,7 @@ func recursions() map[string][]byte {
 func TestTheStackGrowsLittleBetweenPauses(t *testing.T) {
 	const (
 		limit  = 16 << 20
-		growth = 24 << 20
+		growth = 8 << 20
 	)
 	for name, wasm := range recursions() {
 		for _, fuel := range []bool{false, true} {

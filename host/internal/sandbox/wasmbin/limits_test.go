@@ -170,8 +170,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "2 0bd71eab92b160430a015c828dd6b2f7f79c4407532727f800de132f2e1b4c3a",
-		true:  "2 0992e89959260882d572c9a01851899275454ed9ac2541d99a1f720e5878f878",
+		false: "3 557117fa1bee256c525cf717075fab42a0ea9f705ab54c2030b1686e37d48253",
+		true:  "3 2b0622c46fba5909e6fccbb2cc26f01fc3561594291142cbb516a563b8582c1f",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Version changes whenever Rewrite makes other code of the same module, so that
 // what is kept of an older one is not used.
-const Version = 2
+const Version = 3
 
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {
@@ -27,7 +27,7 @@ type Options struct {
 
 // Defaults of [Options].
 const (
-	DefaultSlice = 300_000
+	DefaultSlice = 30_000
 	DefaultGap   = 2500
 	DefaultPiece = 256 << 10
 
