@@ -10,7 +10,7 @@ DEMO   := examples/wasm-tools/demo
 PROMPT := Which region sold the most, by how much, and do the notes explain it?
 FUZZTIME ?= 10s
 
-.PHONY: help build tools demo test race e2e fuzz bench bench-sandbox lint fmt generate wasm check clean
+.PHONY: help build tools demo test race e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) $$p || exit 1; \
 	  done; done
+
+wabt: ## compare the instructions that the loader reads with those that wabt does (needs wabt)
+	$(GO) test -count=1 -tags wabt -run TestWabt -v ./host/internal/sandbox/wasmbin
 
 bench-sandbox: ## print what rewriting and images cost and save, as ratios within one run
 	$(GO) test -count=1 -tags ratios -run TestRatios -v ./host/internal/sandbox | grep -v '^[=-]'

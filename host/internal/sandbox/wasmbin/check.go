@@ -50,6 +50,16 @@ func (c *checker) spent() int { return allWork(len(c.r.b)) - c.work }
 
 // function checks the body of defined function i.
 func (c *checker) function(i int) *Error {
+	c.enter(i)
+	for c.inside() {
+		c.step()
+	}
+	c.leave()
+	return c.r.err
+}
+
+// enter reads what comes before the instructions of a body.
+func (c *checker) enter(i int) {
 	body := c.m.codes[i]
 	index := c.m.importedFuncs + i
 	c.r = reader{b: body.body, base: body.offset, fn: index}
@@ -59,16 +69,24 @@ func (c *checker) function(i int) *Error {
 	runs := c.readLocals()
 	c.ctrl = append(c.ctrl[:0], frame{op: opBlock, results: t.Results, gap: -1})
 	c.emit.begin(runs, len(c.locals)-len(t.Params))
-	for len(c.ctrl) > 0 && c.r.err == nil {
-		c.decode()
-		if c.r.err == nil {
-			c.emit.before(c)
-			c.instruction()
-		}
-		if c.r.err == nil {
-			c.emit.after(c)
-		}
+}
+
+func (c *checker) inside() bool { return len(c.ctrl) > 0 && c.r.err == nil }
+
+// step reads, checks and writes one instruction.
+func (c *checker) step() {
+	c.decode()
+	if c.r.err == nil {
+		c.emit.before(c)
+		c.instruction()
 	}
+	if c.r.err == nil {
+		c.emit.after(c)
+	}
+}
+
+// leave checks the body as a whole.
+func (c *checker) leave() {
 	if c.r.more() {
 		c.r.fail(Malformed, "the body goes on after its end")
 	}
@@ -80,7 +98,6 @@ func (c *checker) function(i int) *Error {
 		c.r.pos = 0
 		c.r.fail(TooLarge, "%d branches and %d locals are too much for one function: their product may be %d", c.branch, len(c.locals), c.m.lim.BranchLocals)
 	}
-	return c.r.err
 }
 
 // localRun is a run of locals of one type.

@@ -6,7 +6,7 @@ package wasmbin
 
 const (
 	// freeFrame is what a frame may take without being charged, in bytes. A call
-	// costs so much that a slice has room for a few thousand such frames.
+	// costs so much that a slice has room for several hundred such frames.
 	freeFrame = 8 << 10
 	frameUnit = 64 // bytes a unit
 )
