@@ -12,37 +12,34 @@ import (
 
 // number handles integers and floating-point numbers. 3.0 is an integer, as
 // JSON Schema has it.
-func (d *decoder) number(path string, v any, s *shape, dst reflect.Value, t tags) {
+func (d *decoder) number(at *spot, v any, s *shape, dst reflect.Value, t tags) {
 	n, ok := v.(json.Number)
 	if !ok {
-		d.fault(path, "want %s, not %s", article(s.kind), describeJSON(v))
+		d.fault(at, "want %s, not %s", article(s.kind), describeJSON(v))
 		return
 	}
 	f, err := n.Float64()
 	if err != nil {
-		d.fault(path, "%s is out of range", clip(n.String(), shown))
+		d.fault(at, "%s is out of range", clip(n.String(), shown))
 		return
 	}
-	written := strconv.FormatFloat(f, 'f', -1, 64)
 	switch {
 	case dst.Kind() == reflect.String: // json.Number
 		dst.SetString(string(n))
 	case dst.CanFloat():
 		if dst.OverflowFloat(f) {
-			d.fault(path, "%s is out of range", clip(n.String(), shown))
+			d.fault(at, "%s is out of range", clip(n.String(), shown))
 			return
 		}
 		dst.SetFloat(f)
 	case !setInteger(dst, n, f):
-		d.fault(path, "want a whole number that fits %s, not %s", s.typ, clip(n.String(), shown))
+		d.fault(at, "want a whole number that fits %s, not %s", s.typ, clip(n.String(), shown))
 		return
-	default:
-		written = fmt.Sprint(dst)
 	}
-	if t.enum != nil && !slices.Contains(t.enum, written) {
-		d.fault(path, "%s", wantOneOf(n.String(), t.enum))
+	if t.enum != nil && !slices.Contains(t.enum, whole(dst)) {
+		d.fault(at, "%s", wantOneOf(n.String(), t.enum))
 	}
-	d.bounds(path, f, t, "")
+	d.bounds(at, f, t, "")
 }
 
 // exact is the largest float64 below which every whole number has its own.
@@ -72,14 +69,22 @@ func setInteger(dst reflect.Value, n json.Number, f float64) bool {
 	return true
 }
 
+// whole writes an integer as the tags do.
+func whole(v reflect.Value) string {
+	if v.CanInt() {
+		return strconv.FormatInt(v.Int(), 10)
+	}
+	return strconv.FormatUint(v.Uint(), 10)
+}
+
 // bounds checks a size against min and max.
-func (d *decoder) bounds(path string, size float64, t tags, unit string) bool {
+func (d *decoder) bounds(at *spot, size float64, t tags, unit string) bool {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	if t.min != nil && size < *t.min {
-		d.fault(path, "want at least %s%s, not %s", number(*t.min), unit, number(size))
+		d.fault(at, "want at least %s%s, not %s", number(*t.min), unit, number(size))
 	}
 	if t.max != nil && size > *t.max {
-		d.fault(path, "want at most %s%s, not %s", number(*t.max), unit, number(size))
+		d.fault(at, "want at most %s%s, not %s", number(*t.max), unit, number(size))
 	}
 	return (t.min == nil || size >= *t.min) && (t.max == nil || size <= *t.max)
 }

@@ -143,6 +143,25 @@ func TestWrongArgumentsAreNamedWithTheirPath(t *testing.T) {
 	}
 }
 
+// grade has words of its own, which are not what the tags are about.
+type grade uint8
+
+func (grade) String() string { return "a grade" }
+
+func TestAnEnumIsOfNumbersWhateverTheirTypePrints(t *testing.T) {
+	type args struct {
+		Grade grade `json:"grade" enum:"1,2"`
+	}
+	if got, err := decodeInto[args](`{"grade":2}`); err != nil || got.Grade != 2 {
+		t.Errorf("%d, %v", got.Grade, err)
+	}
+	_, err := decodeInto[args](`{"grade":3}`)
+	want := &abi.Error{Kind: abi.Input, Message: `argument "grade": want one of 1, 2, not "3"`}
+	if diff := cmp.Diff(want, asError(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestArgumentsAreOneObject(t *testing.T) {
 	type none struct{}
 	tests := map[string]string{

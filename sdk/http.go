@@ -27,8 +27,8 @@ func Do(c *Call, req *abi.HTTPRequest) (*abi.HTTPResponse, error) {
 	if err != nil {
 		return nil, refused("http request", err)
 	}
-	var res abi.HTTPResponse
-	if err := json.Unmarshal(answer, &res); err != nil {
+	res, err := readHTTPResponse(answer)
+	if err != nil {
 		return nil, fmt.Errorf("http response of the host: %w", err)
 	}
 	if res.Error != nil {

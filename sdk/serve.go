@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
@@ -16,8 +15,8 @@ const maxPanic = 1000
 // serve answers one request of the host. It always has an answer.
 func (r *registry) serve(h host, request []byte) []byte {
 	started := time.Now()
-	var req abi.Request
-	if err := json.Unmarshal(request, &req); err != nil {
+	req, err := readRequest(request)
+	if err != nil {
 		return fail(fmt.Errorf("the host's request is not valid: %w", err))
 	}
 	if req.V != abi.Version {
@@ -64,7 +63,7 @@ func respond(res abi.Result, failed *abi.Error) []byte {
 	if failed == nil && res.Content == nil {
 		res.Content = []abi.Content{}
 	}
-	b, err := marshal(abi.Response{V: abi.Version, Result: res, Error: failed})
+	b, err := writeResponse(&abi.Response{V: abi.Version, Result: res, Error: failed})
 	if err != nil {
 		return fail(fmt.Errorf("result: %w", err))
 	}
@@ -73,14 +72,3 @@ func respond(res abi.Result, failed *abi.Error) []byte {
 
 // fail is the response that is an error and nothing else.
 func fail(err error) []byte { return respond(abi.Result{}, toolError(err)) }
-
-// marshal is json.Marshal without escapes for HTML: a model reads this.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

@@ -108,7 +108,7 @@ func (t *tags) check(s *shape, result bool) error {
 		t.def = json.RawMessage(quote(t.defText))
 	}
 	d := decoder{what: "default"}
-	d.check("", t.def, s, *t)
+	d.check(nil, t.def, s, *t)
 	return d.err()
 }
 
