@@ -3,7 +3,6 @@ package linear
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -166,66 +165,6 @@ func (r *Range) putBack() (int, error) {
 func touch(b []byte) {
 	p := (*uint32)(unsafe.Pointer(unsafe.SliceData(b)))
 	atomic.StoreUint32(p, atomic.LoadUint32(p))
-}
-
-// scan is struct pm_scan_arg of linux/fs.h, for the ioctl PAGEMAP_SCAN of
-// /proc/self/pagemap (since Linux 6.7; Documentation/admin-guide/mm/pagemap.rst).
-type scan struct {
-	size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
-	inverted, mask, anyOf, report                           uint64
-}
-
-const (
-	pagemapScan = 0xc0606610 // _IOWR('f', 16, struct pm_scan_arg)
-
-	pageFile    = 1 << 2
-	pagePresent = 1 << 3
-	pageSwapped = 1 << 4
-	pageZero    = 1 << 5
-)
-
-var pagemap = sync.OnceValues(func() (int, error) {
-	return unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-})
-
-// written asks for the pages of the image that are the range's own by now. They
-// are left in r.pages; first says that the first page is among them.
-func (r *Range) written() (pages int, first bool, err error) {
-	fd, err := pagemap()
-	if err != nil {
-		return 0, false, err
-	}
-	base := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(r.all))))
-	end := base + uint64(r.image.size)
-	if r.pages == nil {
-		r.pages = make([]region, 0, 64)
-	}
-	r.pages = r.pages[:0]
-	for at := base; at < end; {
-		if len(r.pages) == cap(r.pages) {
-			if cap(r.pages) > maxWritten {
-				return maxWritten + 1, true, nil
-			}
-			r.pages = append(make([]region, 0, 4*cap(r.pages)), r.pages...)
-		}
-		room := r.pages[len(r.pages):cap(r.pages)]
-		s := scan{
-			start: at, end: end,
-			vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(room)))), vecLen: uint64(len(room)),
-			inverted: pageFile | pageZero, mask: pageFile | pageZero, anyOf: pagePresent | pageSwapped, report: pagePresent,
-		}
-		s.size = uint64(unsafe.Sizeof(s))
-		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), pagemapScan, uintptr(unsafe.Pointer(&s)))
-		if errno != 0 {
-			return 0, false, errno
-		}
-		r.pages = r.pages[:len(r.pages)+int(n)]
-		at = s.walkEnd
-	}
-	for _, p := range r.pages {
-		pages += int(p.end-p.start) / Page
-	}
-	return pages, len(r.pages) > 0 && r.pages[0].start == base, nil
 }
 
 // Close gives the range back. No guest may use it any more.

@@ -1,9 +1,8 @@
 package linear
 
 import (
+	"slices"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // Where the kernel says which pages were written, those are put back and no
@@ -19,11 +18,78 @@ func TestOnlyWrittenPagesArePutBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := r.written(); err == unix.ENOTTY {
-			t.Fatal("this kernel has no PAGEMAP_SCAN: Linux 6.7 or later is needed for this test")
-		}
 		if n < 1 || n > 1+6 {
 			t.Errorf("pages %v written: %d put back", pages, n)
 		}
 	}
+}
+
+// Both ways of asking which pages were written find the same.
+func TestPagesAreListedAsTheyAreScanned(t *testing.T) {
+	if !scans() {
+		t.Log("this kernel has no PAGEMAP_SCAN (Linux 6.7): only lists are tried")
+	}
+	fd, err := pagemap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRange(t, pattern(64), 64*Page)
+	for _, pages := range [][]int{{}, {0}, {3}, {3, 4, 5, 9}, {63}} {
+		b := r.Slice(64 * Page)
+		for _, p := range pages {
+			b[p*Page+17]++
+		}
+		_ = b[20*Page] // is read, and not written
+		r.pages = nil
+		if err := r.listed(fd); err != nil {
+			t.Fatal(err)
+		}
+		listed := slices.Clone(r.pages)
+		for _, p := range pages {
+			at := r.start() + uint64(p*Page)
+			if !slices.ContainsFunc(listed, func(g region) bool { return g.start <= at && at < g.end }) {
+				t.Errorf("page %d is written and not listed: %x", p, listed)
+			}
+		}
+		if !scans() {
+			continue
+		}
+		r.pages = nil
+		if err := r.scanned(fd); err != nil {
+			t.Fatal(err)
+		}
+		for i := range listed {
+			listed[i].categories = r.pages[min(i, len(r.pages)-1)].categories
+		}
+		if !slices.Equal(listed, r.pages) {
+			t.Errorf("%v written: listed %x, scanned %x", pages, listed, r.pages)
+		}
+	}
+}
+
+func BenchmarkWritten(b *testing.B) {
+	fd, err := pagemap()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := newRange(b, pattern(832), 832*Page)
+	for p := range 40 {
+		r.Slice(832 * Page)[p*20*Page] = 1
+	}
+	b.Run("listed", func(b *testing.B) {
+		for b.Loop() {
+			r.pages = r.pages[:0]
+			if err := r.listed(fd); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("scanned", func(b *testing.B) {
+		for b.Loop() {
+			r.pages = r.pages[:0]
+			if err := r.scanned(fd); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
