@@ -28,15 +28,25 @@ var errHiddenStack = errors.New("this version of wazero does not show the size o
 // newExport finds the stack of a function. Only compiled code has one: the
 // engine's interpreter bounds how deep calls are nested itself.
 func newExport(f api.Function) (*export, error) {
-	v := reflect.ValueOf(f)
-	if v.Kind() != reflect.Pointer || !strings.HasSuffix(v.Type().Elem().PkgPath(), "/wazevo") {
+	v := reflect.Indirect(reflect.ValueOf(f))
+	if !strings.HasSuffix(v.Type().PkgPath(), compilerPackage) {
 		return &export{Function: f}, nil
 	}
-	stack := v.Elem().FieldByName("stack")
-	if stack.Kind() != reflect.Slice || stack.Type().Elem().Kind() != reflect.Uint8 {
-		return nil, errHiddenStack
+	stack, err := stackOf(v)
+	return &export{f, stack}, err
+}
+
+// compilerPackage ends the path of the package whose functions are compiled.
+const compilerPackage = "/wazevo"
+
+// stackOf finds the stack in what the engine keeps of a compiled function.
+func stackOf(v reflect.Value) (reflect.Value, error) {
+	if v.Kind() == reflect.Struct {
+		if s := v.FieldByName("stack"); s.Kind() == reflect.Slice && s.Type().Elem().Kind() == reflect.Uint8 {
+			return s, nil
+		}
 	}
-	return &export{f, stack}, nil
+	return reflect.Value{}, errHiddenStack
 }
 
 // size is how much the stack takes, in bytes.
