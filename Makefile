@@ -1,5 +1,5 @@
 # Every target is one line in `make help`. Nothing here needs more than Go and make;
-# `make wasm` alone, which builds the committed modules again, needs wabt and clang.
+# `make wasm` alone, which builds the committed modules again, needs their compilers.
 
 GO     ?= go
 BIN    := bin
@@ -70,10 +70,11 @@ fmt: ## fail when a file is not formatted
 generate: ## write generated files again
 	$(GO) generate ./...
 
-wasm: ## build the committed modules again (needs wat2wasm, clang-19 and lld-19)
+wasm: ## build the committed modules again (each build.sh says with which compilers)
 	./testdata/wasm/build.sh
 	./cmd/wagent/scaffold/build.sh
 	./testdata/bench/build.sh
+	./testdata/languages/build.sh
 
 check: fmt generate lint race e2e demo ## all that must hold; fails if it changed the tree
 	$(GO) mod tidy -diff
