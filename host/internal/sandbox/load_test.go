@@ -168,26 +168,28 @@ func FuzzLoadNeverPanics(f *testing.F) {
 }
 
 func TestFixturesMatchTheirDigests(t *testing.T) {
-	dir := filepath.Join(testkit.Root(t), "testdata", "wasm")
-	list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for s := bufio.NewScanner(bytes.NewReader(list)); s.Scan(); files = files[1:] {
-		want, name, _ := strings.Cut(s.Text(), "  ")
-		wasm, err := os.ReadFile(filepath.Join(dir, name))
+	for _, folder := range []string{"wasm", "bench", "languages"} {
+		dir := filepath.Join(testkit.Root(t), "testdata", folder)
+		list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sum := sha256.Sum256(wasm); hex.EncodeToString(sum[:]) != want {
-			t.Errorf("%s is not what SHA256SUMS says", name)
+		files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(files) != 0 {
-		t.Errorf("not listed: %v", files)
+		for s := bufio.NewScanner(bytes.NewReader(list)); s.Scan(); files = files[1:] {
+			want, name, _ := strings.Cut(s.Text(), "  ")
+			wasm, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum := sha256.Sum256(wasm); hex.EncodeToString(sum[:]) != want {
+				t.Errorf("%s/%s is not what SHA256SUMS says", folder, name)
+			}
+		}
+		if len(files) != 0 {
+			t.Errorf("not listed: %v", files)
+		}
 	}
 }

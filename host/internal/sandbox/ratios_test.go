@@ -250,11 +250,3 @@ func calls(t *testing.T) {
 		}
 	}
 }
-
-func words(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = "the quick brown fox "[i%20]
-	}
-	return string(b)
-}
