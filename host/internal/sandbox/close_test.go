@@ -17,16 +17,19 @@ import (
 func begin(ctx context.Context, m *Module) (chan Outcome, func()) {
 	done := make(chan Outcome, 1)
 	go func() { done <- m.Call(ctx, Call{}) }()
-	return done, func() {
-		for {
-			m.gate.mu.Lock()
-			n := len(m.gate.inside)
-			m.gate.mu.Unlock()
-			if n > 0 {
-				return
-			}
-			runtime.Gosched()
+	return done, func() { inside(m) }
+}
+
+// inside waits until a call of the module runs.
+func inside(m *Module) {
+	for {
+		m.gate.mu.Lock()
+		n := len(m.gate.inside)
+		m.gate.mu.Unlock()
+		if n > 0 {
+			return
 		}
+		runtime.Gosched()
 	}
 }
 

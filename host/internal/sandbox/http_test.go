@@ -24,12 +24,18 @@ func site(t *testing.T) (string, func(*Source)) {
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	u, err := url.Parse(s.URL)
+	return s.URL, grantOf(t, s.URL)
+}
+
+// grantOf grants a server on loopback.
+func grantOf(t *testing.T, base string) func(*Source) {
+	t.Helper()
+	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := netip.MustParseAddrPort(u.Host)
-	return s.URL, func(src *Source) {
+	return func(src *Source) {
 		src.Inspect = false
 		src.Policy.Grants.PrivateNetworks = true
 		src.Policy.Grants.HTTP = []policy.HTTPRule{{Scheme: "http", Host: at.Addr().String(), Port: int(at.Port())}}

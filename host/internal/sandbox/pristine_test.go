@@ -193,20 +193,6 @@ func TestACommandStartsAnewInEachCall(t *testing.T) {
 	}
 }
 
-// CPU-9: nothing is left of calls that were stopped.
-func TestNothingIsLeftOfAThousandTimeouts(t *testing.T) {
-	m := load(t, newEngine(t), source(t, "loop"), within(time.Millisecond))
-	for range 1000 {
-		if out := m.Call(t.Context(), Call{}); out.Fault != FaultTimeout {
-			t.Fatalf("%q %s", out.Fault, out.Detail)
-		}
-	}
-	if n := len(reactorOf(t, m).pool.free); n != 0 {
-		t.Errorf("%d guests are idle", n)
-	}
-	// goleak looks at the goroutines when all tests are over.
-}
-
 // What is no generator must not be written over: pointers that moved, text that
 // differs, a stretch of random bytes without counters behind it.
 func TestOnlyGeneratorsAreTakenForGenerators(t *testing.T) {

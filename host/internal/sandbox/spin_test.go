@@ -32,34 +32,42 @@ func waysToSpin(t testing.TB) []way {
 	return ways
 }
 
-// CPU-1, CPU-2, CPU-3, CPU-6: whatever a guest computes, it is stopped when its
-// time is over, the collector has its turn meanwhile, and the next call works.
+// collecting has the collector run all the time, until the function that it
+// returns is called. That says how long the longest collection took.
+func collecting() (longest func() time.Duration) {
+	stop, done := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for {
+			select {
+			case <-stop:
+				done <- most
+				return
+			default:
+				start := time.Now()
+				runtime.GC()
+				most = max(most, time.Since(start))
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(stop)
+		return <-done
+	}
+}
+
+// Whatever a guest computes, it is stopped when its time is over, the collector
+// has its turn meanwhile, and the next call works.
 func TestAGuestThatComputesIsStoppedWhereverItIs(t *testing.T) {
 	m := load(t, newEngine(t), source(t, "spin"), within(200*time.Millisecond))
 	good := load(t, newEngine(t), source(t, "done"))
 	for _, w := range waysToSpin(t) {
 		t.Run(w.id+" "+strings.ReplaceAll(w.what, "/", " "), func(t *testing.T) {
-			stop := make(chan struct{})
-			longest := make(chan time.Duration)
-			go func() {
-				var most time.Duration
-				for {
-					select {
-					case <-stop:
-						longest <- most
-						return
-					default:
-						start := time.Now()
-						runtime.GC()
-						most = max(most, time.Since(start))
-					}
-				}
-			}()
+			longest := collecting()
 			start := time.Now()
 			out := m.Call(t.Context(), Call{ID: w.id})
 			took := time.Since(start)
-			close(stop)
-			if gc := <-longest; gc > overrun {
+			if gc := longest(); gc > overrun {
 				t.Errorf("a collection took %v", gc)
 			}
 			if out.Fault != FaultTimeout && !(out.Fault == FaultStack && strings.Contains(w.what, "recursion")) {
