@@ -31,13 +31,15 @@ type extismPlugin struct {
 	form   extismForm
 	src    Source
 	code   *compiled
+	guests *guests
+	bare   *pool // for the functions that start the language themselves
 	config map[string]string
 	spare  spareMemory
 }
 
 // newExtism gives the runtime of p what plugins import. On success it owns what
 // was compiled.
-func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) {
+func newExtism(ctx context.Context, src Source, p *part, idle *idlers) (*extismPlugin, error) {
 	limits := src.Policy.Limits
 	if need := p.info.Memory.Min + extismKernel; need > limits.Memory {
 		return nil, refuse(LoadMemory, fmt.Sprintf("the plugin starts with %d bytes of memory, of which %d are for Extism; its limit is %d",
@@ -47,11 +49,17 @@ func newExtism(ctx context.Context, src Source, p *part) (*extismPlugin, error) 
 		return nil, err
 	}
 	src.Wasm = nil
-	return &extismPlugin{form: formOf(src, &p.info), src: src, code: &p.compiled, config: extismConfig(src.Config)}, nil
+	code := &p.compiled
+	return &extismPlugin{
+		form: formOf(src, &p.info), src: src, code: code,
+		guests: newGuests(code, idle, src.Policy.Grants, (*instance).beginExtism, nil),
+		bare:   newPool(code, code.base, idle),
+		config: extismConfig(src.Config),
+	}, nil
 }
 
 func (p *extismPlugin) close(ctx context.Context) error {
-	return errors.Join(p.spare.close(), p.code.close(ctx))
+	return errors.Join(p.spare.close(), p.guests.close(), p.bare.close(), p.code.close(ctx))
 }
 
 // extismConfig makes the values of the manifest strings, as Extism has them.

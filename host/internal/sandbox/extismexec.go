@@ -11,42 +11,54 @@ import (
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
-// exec calls one function of a fresh plugin. Only return code 0 without an
-// error of the plugin is success.
+// exec calls one function of a plugin. Only return code 0 without an error of
+// the plugin is success.
 func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error) {
+	if f := p.code.funcs[name]; f == nil || !takesNothing(f) {
+		return nil, fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(name, maxToolName))
+	}
 	s, err := newExtismState(g, p)
 	if err != nil {
 		return nil, err
 	}
 	defer s.end(p)
-	in, err := p.code.instantiate(g, g.config(noInput(), g.log()), p.code.base)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	if err := in.start(); err != nil {
-		return nil, s.ended(err)
-	}
-	if err := s.begin(input); err != nil {
-		return nil, err
-	}
-	rc, err := in.runExtism(name)
+	s.given = input
+	l, err := p.lease(g, name)
 	if err != nil {
 		return nil, s.ended(err)
 	}
+	well := false
+	defer func() { l.end(well) }()
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	rc, err := l.runExtism(name)
+	if err != nil {
+		return nil, s.ended(err)
+	}
+	well = true
 	return s.answer(rc)
 }
 
-// runExtism initialises the plugin's language and calls the function.
-func (in *instance) runExtism(name string) (uint32, error) {
-	if f := in.function(name); f == nil || !takesNothing(f) {
-		return 0, fault(FaultInvalidResult, "the plugin has no such function (%s)", oneLine(name, maxToolName))
-	}
+// lease gives a call a plugin whose language has started, unless that is what
+// the function does.
+func (p *extismPlugin) lease(g *guest, name string) (lease, error) {
 	if name != abi.ExportStart && name != abi.ExportInitialize {
-		if err := in.initExtism(); err != nil {
-			return 0, fmt.Errorf(whileInitialising+"%w", err)
-		}
+		return p.guests.get(g)
 	}
+	in, err := p.bare.get(g, g.config(noInput(), g.log()))
+	if err != nil {
+		return lease{}, err
+	}
+	if err := in.start(); err != nil {
+		in.close()
+		return lease{}, err
+	}
+	return lease{in, p.bare}, nil
+}
+
+// runExtism calls a function.
+func (in *instance) runExtism(name string) (uint32, error) {
 	res, err := in.call(name)
 	var exit *sys.ExitError
 	switch {
@@ -67,6 +79,31 @@ const (
 	exportHaskell      = "hs_init"
 	exportConstructors = "__wasm_call_ctors"
 )
+
+// beginExtism starts a plugin and its language. For all calls it does so with as
+// much memory as each leaves it, and without a log: a plugin that writes one has
+// to do it in each call.
+func (in *instance) beginExtism() error {
+	g := in.guest
+	if g.shared && !g.arena.fits(extismKernel) {
+		return extismMemory(g)
+	}
+	if err := in.start(); err != nil {
+		return err
+	}
+	if !g.shared {
+		if err := g.plugin.begin(); err != nil {
+			return err
+		}
+	}
+	if err := in.initExtism(); err != nil {
+		return fmt.Errorf(whileInitialising+"%w", err)
+	}
+	if g.shared && g.sink.Tail() != "" {
+		return errNotTheSame
+	}
+	return nil
+}
 
 // initExtism starts the language of a plugin as Extism does: Haskell's runtime
 // needs its own call after that of WASI, whose error it survives.

@@ -28,9 +28,14 @@ type extismFunc struct {
 	do func(s *extismState, v []uint64) error
 }
 
-// Call lets the plugin in. It implements the engine's function interface.
+// Call lets the plugin in. It implements the engine's function interface. What a
+// function answers is part of a call, so there is nothing for all calls that a
+// plugin could begin with.
 func (f *extismFunc) Call(ctx context.Context, v []uint64) {
-	s := ctx.Value(extismKey{}).(*extismState)
+	s := guestOf(ctx).plugin
+	if s == nil {
+		panic(errNotTheSame)
+	}
 	if !f.uncounted && s.guest.count() != 0 {
 		panic(context.Cause(s.guest.ctx))
 	}

@@ -1,14 +1,8 @@
 package sandbox
 
 import (
-	"context"
-
 	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 )
-
-// extismKey finds the state of a call. The engine shares host modules between
-// instances, so the context is the only thing that tells them apart.
-type extismKey struct{}
 
 // extismState is what the host functions of one call work on. It is made for
 // the call, so nothing in it outlives that.
@@ -17,6 +11,8 @@ type extismState struct {
 	guest  *guest
 	config map[string]string
 	start  *linear.Range // the memory that the kernel has before it grows
+	given  []byte        // the input of the call
+	begun  bool          // it is where the plugin finds it
 
 	vars     map[string][]byte
 	varBytes int64
@@ -32,7 +28,7 @@ const (
 	varOverhead   = 40
 )
 
-// newExtismState puts the state into the context of the guest. It must be ended.
+// newExtismState gives a guest the state of a plugin. It must be ended.
 func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
 	start, err := p.spare.take()
 	if err != nil {
@@ -43,7 +39,7 @@ func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
 		p.spare.put(start, 0)
 		return nil, extismMemory(g)
 	}
-	g.ctx = context.WithValue(g.ctx, extismKey{}, s)
+	g.plugin = s
 	return s, nil
 }
 
@@ -76,19 +72,24 @@ func (s *extismState) take(r region) ([]byte, error) {
 	return out, inPieces(s.guest.ctx, len(out), func(from, to int) { copy(out[from:to], whole[from:to]) })
 }
 
-// begin puts the input where the plugin finds it. What a start function left in
-// the memory is cleared, as Extism does before each call.
-func (s *extismState) begin(input []byte) error {
+// begin puts the input where the plugin finds it, once. What a start function
+// left in the memory is cleared, as Extism does before each call.
+func (s *extismState) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
 	if err := s.reset(s.guest.ctx); err != nil {
 		return err
 	}
-	at := s.alloc(uint64(len(input)))
-	if at == 0 && len(input) > 0 {
-		return fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(len(input))), size(s.guest.limits.Memory))
+	n := uint64(len(s.given))
+	at := s.alloc(n)
+	if at == 0 && n > 0 {
+		return fault(FaultMemory, "the arguments (%s) do not fit into the tool's memory limit of %s", size(int64(n)), size(s.guest.limits.Memory))
 	}
 	s.first = at
-	s.setInput(region{at, uint64(len(input))})
-	return s.put(at, input)
+	s.setInput(region{at, n})
+	return s.put(at, s.given)
 }
 
 func extismConfigGet(s *extismState, v []uint64) error {

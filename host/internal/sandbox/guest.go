@@ -28,7 +28,9 @@ type guest struct {
 	http      *hostfn.HTTPSession // nil without a grant
 	folders   *hostfn.Folders     // nil without a grant
 	responses responses
-	sys       *system // nil until the guest is configured
+	sys       *system      // nil until the guest is configured
+	plugin    *extismState // nil for the other ABIs
+	shared    bool         // it is initialised for all calls and is part of none
 
 	fuel       int64 // work that was counted
 	outOfFuel  bool

@@ -173,7 +173,7 @@ func (p *part) check(src Source) error {
 func (p *part) speaker(ctx context.Context, src Source, idle *idlers) (speaker, error) {
 	switch p.info.ABI {
 	case Extism:
-		return newExtism(ctx, src, p)
+		return newExtism(ctx, src, p, idle)
 	case WASI:
 		return newCommand(src.Name, &p.compiled, idle), nil
 	default:

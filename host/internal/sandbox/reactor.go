@@ -229,9 +229,13 @@ func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
 func (s *guests) ownGuest(g *guest) (*guest, error) {
 	limits := g.limits
 	limits.Fuel = 0 // that is for the call
-	return newGuest(g.ctx, policy.Policy{Limits: limits, Grants: policy.Grants{
+	own, err := newGuest(g.ctx, policy.Policy{Limits: limits, Grants: policy.Grants{
 		Clock: s.grants.Clock, Read: s.grants.Read, Write: s.grants.Write,
 	}}, nil, Call{})
+	if err == nil {
+		own.shared = true
+	}
+	return own, err
 }
 
 // countingReader counts the bytes that are read.
