@@ -27,7 +27,11 @@ import (
 
 var cache testkit.Cache
 
-func TestMain(m *testing.M) { cache.Main(m) }
+func TestMain(m *testing.M) {
+	embedder()
+	host.Worker()
+	cache.Main(m)
+}
 
 var builds testkit.Builds
 

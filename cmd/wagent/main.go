@@ -21,9 +21,12 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wagent-dev/wagent/host"
 )
 
 func main() {
+	host.Worker()
 	os.Exit(wagent(context.Background(), os.Args[1:], osStreams()))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/manifest"
@@ -34,9 +35,13 @@ func (a *app) inspect(ctx context.Context, path string, wasm []byte) (host.Modul
 	return until(ctx, func() (host.ModuleInfo, error) { return host.Inspect(ctx, wasm) }, func(host.ModuleInfo) {})
 }
 
-// until runs f, and leaves it behind when ctx ends first: a compiler does not look
-// at its context, and who interrupts does not wait for it. What f returns then is
-// given to free, if the process still lives.
+// grace is how long what was interrupted may take to put its things away, such as
+// the folder of a compiler that was ended.
+const grace = 500 * time.Millisecond
+
+// until runs f, and leaves it behind when ctx ends and some grace is over: not all
+// that loads a module looks at its context, and who interrupts does not wait for
+// it. What f returns then is given to free, if the process still lives.
 func until[T any](ctx context.Context, f func() (T, error), free func(T)) (T, error) {
 	type result struct {
 		value T
@@ -44,6 +49,7 @@ func until[T any](ctx context.Context, f func() (T, error), free func(T)) (T, er
 		panic any
 	}
 	done := make(chan result) // without a buffer: what is not taken is freed
+	left := make(chan struct{})
 	go func() {
 		var r result
 		defer func() {
@@ -52,7 +58,7 @@ func until[T any](ctx context.Context, f func() (T, error), free func(T)) (T, er
 			}
 			select {
 			case done <- r:
-			case <-ctx.Done():
+			case <-left:
 				if r.err == nil && r.panic == nil {
 					free(r.value)
 				}
@@ -60,14 +66,23 @@ func until[T any](ctx context.Context, f func() (T, error), free func(T)) (T, er
 		}()
 		r.value, r.err = f()
 	}()
+	var r result
 	select {
-	case r := <-done:
+	case r = <-done:
 		if r.panic != nil {
 			panic(r.panic)
 		}
 		return r.value, r.err
 	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
 	}
+	select {
+	case r = <-done:
+		if r.err == nil && r.panic == nil {
+			free(r.value)
+		}
+	case <-time.After(grace):
+		close(left)
+	}
+	var none T
+	return none, context.Cause(ctx)
 }

@@ -62,13 +62,21 @@ func TestWhatIsLeftBehindIsFreedOnce(t *testing.T) {
 			time.Sleep(time.Minute) // in the bubble's time: it does not look at its context
 			return 7, nil
 		}, free)
-		if v != 0 || !errors.Is(err, errInterrupted) || time.Since(began) != time.Second {
+		if v != 0 || !errors.Is(err, errInterrupted) || time.Since(began) != time.Second+grace {
 			t.Errorf("%d %v after %s", v, err, time.Since(began))
 		}
 		time.Sleep(time.Hour) // in the bubble's time
 		synctest.Wait()
 		if freed != 1 {
 			t.Errorf("freed %d times", freed)
+		}
+		began = time.Now()
+		_, err = until(ctx, func() (int, error) {
+			time.Sleep(grace / 2) // in the bubble's time: it puts its things away
+			return 7, nil
+		}, free)
+		if !errors.Is(err, errInterrupted) || time.Since(began) != grace/2 || freed != 2 {
+			t.Errorf("%v after %s, freed %d times", err, time.Since(began), freed)
 		}
 	})
 }

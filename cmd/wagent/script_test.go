@@ -17,11 +17,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/wagent-dev/wagent/host"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/model/modeltest"
 )
 
 func TestMain(m *testing.M) {
+	host.Worker()
 	testscript.Main(leakless{m}, map[string]func(){
 		"wagent":   func() { os.Exit(wagent(context.Background(), os.Args[1:], osStreams())) },
 		"stubborn": stubborn,

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -46,16 +47,22 @@ type cacheEntry struct {
 
 func newMemoryEntry() *cacheEntry { return &cacheEntry{cache: wazero.NewCompilationCache()} }
 
+// inMemory returns another place for what e was to hold.
+func (e *cacheEntry) inMemory() *cacheEntry {
+	return &cacheEntry{cache: wazero.NewCompilationCache(), name: e.name, log: e.log}
+}
+
 // open prepares the place of the module with this digest. What is not as it
 // was left is removed, and compiled again.
 func (c codeCache) open(digest, name string) *cacheEntry {
+	e := &cacheEntry{name: name, log: c.log}
 	if c.dir == "" {
-		return newMemoryEntry()
+		return e.inMemory()
 	}
-	e := &cacheEntry{dir: filepath.Join(c.dir, strings.TrimPrefix(digest, "sha256:")), name: name, log: c.log}
+	e.dir = filepath.Join(c.dir, strings.TrimPrefix(digest, "sha256:"))
 	if err := e.prepare(); err != nil {
 		c.log.Warn("compiled code is kept in memory only", "module", name, "error", err)
-		return newMemoryEntry()
+		return e.inMemory()
 	}
 	return e
 }
@@ -78,10 +85,32 @@ func (e *cacheEntry) prepare() error {
 	return err
 }
 
+// again returns the same place after it was closed.
+func (e *cacheEntry) again() (*cacheEntry, error) {
+	if !e.onDisk() {
+		return e.inMemory(), nil
+	}
+	fresh := *e
+	var err error
+	fresh.cache, err = wazero.NewCompilationCacheWithDir(e.dir)
+	return &fresh, err
+}
+
 func (e *cacheEntry) onDisk() bool { return e.dir != "" }
 
 // close frees the code. No guest runs any more.
 func (e *cacheEntry) close(ctx context.Context) error { return e.cache.Close(ctx) }
+
+// tidy removes what a load that came to nothing has written.
+func (e *cacheEntry) tidy() error {
+	if !e.onDisk() {
+		return nil
+	}
+	if err := e.verify(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // discard removes an entry that could not be used.
 func (e *cacheEntry) discard(why error) {

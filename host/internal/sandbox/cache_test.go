@@ -263,7 +263,7 @@ func TestCodeThatCannotBeKeptIsCompiledInMemory(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	p, err := compileOrRetry(t.Context(), entry, src.Wasm, code)
+	p, err := compileOrRetry(t.Context(), entry, src.Wasm, code, alone)
 	if err != nil {
 		t.Fatal(err)
 	}

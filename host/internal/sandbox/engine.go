@@ -26,10 +26,12 @@ type Options struct {
 
 // Engine compiles modules. Its methods may be called by several goroutines.
 type Engine struct {
-	cache codeCache
-	log   *slog.Logger
-	idle  *idlers
-	queue *queue
+	cache   codeCache
+	log     *slog.Logger
+	idle    *idlers
+	workers *workers  // nil: modules are compiled in this process
+	told    sync.Once // that modules are
+	queue   *queue
 
 	mu      sync.Mutex
 	modules map[*Module]struct{}
@@ -58,6 +60,7 @@ func New(o Options) (*Engine, error) {
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,
 		idle:    newIdlers(maxIdle),
+		workers: newWorkers(),
 		modules: make(map[*Module]struct{}),
 	}, nil
 }

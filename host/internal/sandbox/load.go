@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 )
@@ -51,9 +49,9 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if refused != nil {
 		return nil, errors.Join(refused, entry.close(context.WithoutCancel(ctx)))
 	}
-	p, err := compileOrRetry(ctx, entry, src.Wasm, code)
+	p, err := e.compile(ctx, entry, src.Wasm, code)
 	if err != nil {
-		return nil, errors.Join(err, code.close())
+		return nil, errors.Join(err, code.close(), entry.tidy())
 	}
 	p.base = code.start()
 	m := &Module{src: src, engine: e, gate: newGate()}
@@ -99,13 +97,12 @@ type part struct {
 // compileOrRetry compiles with the code cache, and without it when that goes
 // wrong: a full disk or an entry that does not load must not keep a module from
 // running.
-func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode) (*part, error) {
-	p, err := compileIn(ctx, entry, wasm, code)
-	if err == nil || !entry.onDisk() {
+func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode, how compiling) (*part, error) {
+	p, err := compileIn(ctx, entry, wasm, code, how)
+	if err == nil || !entry.onDisk() || ctx.Err() != nil {
 		return p, err
 	}
-	memory := newMemoryEntry()
-	p, again := compileIn(ctx, memory, wasm, code)
+	p, again := compileIn(ctx, entry.inMemory(), wasm, code, how)
 	if again != nil {
 		return nil, again
 	}
@@ -115,7 +112,7 @@ func compileOrRetry(ctx context.Context, entry *cacheEntry, wasm []byte, code *g
 
 // compileIn compiles code, which was made of wasm, in a new runtime. It owns the
 // entry from then on.
-func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode) (p *part, err error) {
+func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestCode, how compiling) (p *part, err error) {
 	p = &part{compiled: compiled{entry: entry}}
 	defer func() {
 		if v := recover(); v != nil {
@@ -126,7 +123,6 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 			p = nil
 		}
 	}()
-	ctx = experimental.WithCompilationWorkers(ctx, min(runtime.GOMAXPROCS(0), 4))
 	p.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(entry.cache))
 	if p.wasi, err = linkWASI(ctx, p.runtime); err != nil {
 		return p, err
@@ -137,8 +133,8 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 	p.mutable = code.out.Mutable
 	p.exact = code.out.Exact
 	p.fromGo = code.module.WrittenIn("Go")
-	if p.code, err = p.runtime.CompileModule(ctx, code.out.Wasm); err != nil {
-		return p, refuse(LoadMalformed, "this is not a valid core module: "+oneLine(err.Error(), maxMessage), "")
+	if p.code, err = p.runtime.CompileModule(how.context(ctx), code.out.Wasm); err != nil {
+		return p, how.failed(ctx, err)
 	}
 	p.funcs = p.code.ExportedFunctions()
 	p.info = inspect(wasm, code.module)

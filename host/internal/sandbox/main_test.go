@@ -13,7 +13,11 @@ var builds testkit.Builds
 
 var cache testkit.Cache
 
-func TestMain(m *testing.M) { cache.Main(m) }
+func TestMain(m *testing.M) {
+	badWorker()
+	Worker()
+	cache.Main(m)
+}
 
 // newEngine makes an engine with the cache that the tests share, and closes it.
 func newEngine(t testing.TB) *Engine {

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the system allows beyond the limits at which the worker ends itself, and can
+// say why.
+const (
+	memorySlack = 256 << 20
+	timeSlack   = 5 // seconds
+)
+
+// confine takes from a worker what it does not need. What fails here is not
+// there to be taken; the parent's own limits hold anyway.
+func confine(o order) {
+	closeInherited()
+	set := func(resource int, soft, hard uint64) {
+		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: soft, Max: hard})
+	}
+	spent := make(chan os.Signal, 1)
+	signal.Notify(spent, syscall.SIGXCPU)
+	go func() { <-spent; os.Exit(exitTime) }()
+	cpu := uint64((o.CPU + time.Second - 1) / time.Second)
+	set(unix.RLIMIT_CPU, cpu, cpu+timeSlack)
+	set(unix.RLIMIT_CORE, 0, 0)
+	set(unix.RLIMIT_FSIZE, uint64(o.Memory), uint64(o.Memory))
+	data := dataSize() + uint64(o.Memory) + memorySlack
+	set(unix.RLIMIT_DATA, data, data)
+}
+
+// closeInherited closes the descriptors that somebody above us left open: all
+// that Go opens are closed when a process is started, so the ones that came
+// through are without that flag.
+func closeInherited() {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= 2 {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// dataSize is how much memory the process can write at its start, as the system
+// counts it: under the race detector that is a multiple of what there is.
+func dataSize() uint64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nVmData:"))
+	kb, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
+	n, _ := strconv.ParseUint(string(kb), 10, 63)
+	return n << 10
+}
