@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -122,12 +123,19 @@ func nextLine(in *bufio.Reader, limit int) (string, error) {
 		if room := limit - len(line); len(part) > room {
 			part, cut = part[:room], true
 		}
+		if line == nil && !more {
+			line = part // good until the next read
+			break
+		}
 		line = append(line, part...)
 		if !more {
 			break
 		}
 	}
-	text := strings.ToValidUTF8(string(line), "\ufffd")
+	text := string(line)
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
 	if cut {
 		text += "… (the line is longer)"
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/wagent-dev/wagent/sdk"
@@ -44,28 +44,24 @@ const (
 	maxShown, before = 400, 100
 	// maxSearched is how many bytes of a line are looked at.
 	maxSearched = 1 << 20
+	// pause is how many lines lie between two turns of the garbage collector, which
+	// gets none by itself in a module that does not wait.
+	pause = 1000
 )
 
 // search is a search under way.
 type search struct {
 	Matches
 	call  *sdk.Call
-	re    *regexp.Regexp
+	find  finder
 	name  string
 	limit int
 }
 
 func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
-	pattern := a.Pattern
-	if !a.Regexp {
-		pattern = regexp.QuoteMeta(pattern)
-	}
-	if !a.Exact {
-		pattern = "(?i)" + pattern
-	}
-	re, err := regexp.Compile(pattern)
+	find, err := newFinder(&a)
 	if err != nil {
-		return Matches{}, sdk.Errorf(abi.Input, "pattern: %w", err)
+		return Matches{}, err
 	}
 	if _, err := path.Match(a.Name, ""); err != nil {
 		return Matches{}, sdk.Errorf(abi.Input, "name: not a pattern such as *.txt")
@@ -74,7 +70,7 @@ func searchFiles(c *sdk.Call, a SearchArgs) (Matches, error) {
 	if err != nil {
 		return Matches{}, err
 	}
-	s := &search{call: c, re: re, name: a.Name, limit: a.Limit}
+	s := &search{call: c, find: find, name: a.Name, limit: a.Limit}
 	s.Matches.Matches = []Match{}
 	for _, root := range from {
 		err := s.walk(root, 0)
@@ -144,11 +140,14 @@ func (s *search) file(name string) error {
 		if err != nil {
 			return explain(name, err)
 		}
-		at := s.re.FindStringIndex(line)
-		if at == nil {
+		if n%pause == 0 {
+			runtime.Gosched()
+		}
+		at := s.find(line)
+		if at < 0 {
 			continue
 		}
-		m := Match{name, n, excerpt(line, at[0])}
+		m := Match{name, n, excerpt(line, at)}
 		if len(s.Matches.Matches) == s.limit {
 			s.Cut = true
 		}
