@@ -19,7 +19,12 @@ func parseDescription(raw []byte) (abi.Description, error) {
 	if err := checkDepth(raw); err != nil {
 		return d, err
 	}
-	if err := json.Unmarshal(cleanJSON(raw), &d); err != nil {
+	clean := cleanJSON(raw)
+	err := json.Unmarshal(clean, &d)
+	if err == nil {
+		err = checkNames(clean)
+	}
+	if err != nil {
 		f := fault(FaultInvalidResult, "the module's description is not valid")
 		f.Detail = oneLine(err.Error(), maxMessage)
 		return d, f

@@ -108,49 +108,6 @@ func checkShown(t *testing.T, out Outcome) {
 	}
 }
 
-func TestAnswersAreCheckedBeforeTheyAreCopied(t *testing.T) {
-	m := load(t, newEngine(t), source(t, "packed"))
-	for _, tc := range []struct {
-		ptr, n uint32
-		fault  Fault
-	}{
-		{1024, 43, ""},
-		{0, 0, FaultInvalidResult},
-		{1024, 0, FaultInvalidResult},
-		{1024, 44, ""}, // with a NUL behind it this is no JSON: taken as text
-		{131072, 1, FaultInvalidResult},
-		{131071, 2, FaultInvalidResult},
-		{0xffffffff, 1, FaultInvalidResult},
-		{0xffffffff, 0xffff, FaultInvalidResult},
-		{0, 131073, FaultInvalidResult},
-		{0, 1 << 20, FaultInvalidResult},
-		{0, 1<<20 + 1, FaultOutput},
-		{1024, 0xffffffff, FaultOutput},
-		{0xffffffff, 0xffffffff, FaultOutput},
-		{0x80000000, 0x80000000, FaultOutput},
-		{0, 131072, ""}, // all of its memory
-	} {
-		out := m.Call(t.Context(), Call{ID: fmt.Sprintf("%08x%08x", tc.ptr, tc.n)})
-		if out.Fault != tc.fault {
-			t.Errorf("%#x+%#x: got %q %s, want %q", tc.ptr, tc.n, out.Fault, out.Detail, tc.fault)
-		}
-		checkShown(t, out)
-	}
-	if _, err := m.Describe(t.Context()); err == nil {
-		t.Error("a description at -1 was taken")
-	}
-}
-
-func TestExitIsNeverSuccess(t *testing.T) {
-	m := load(t, newEngine(t), source(t, "exit"))
-	for _, code := range []string{"0", "1", "9"} {
-		out := m.Call(t.Context(), Call{ID: code})
-		if want := "with code " + code; out.Fault != FaultExited || !strings.Contains(said(out), want) {
-			t.Errorf("got %q %q, want %q", out.Fault, said(out), want)
-		}
-	}
-}
-
 func TestDescribeHasTwoSecondsWhateverTheLimit(t *testing.T) {
 	m := load(t, newEngine(t), source(t, "initloop"), within(time.Hour))
 	start := time.Now()

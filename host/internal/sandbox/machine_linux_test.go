@@ -4,36 +4,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/policy"
 )
-
-// MEM-7: two hundred calls of two tools at once, each taking all the memory that
-// it may have, take no more together than the engine allows, and all end well.
-func TestManyCallsStayWithinTheMemoryOfAll(t *testing.T) {
-	src := source(t, "touch")
-	need := src.Policy.Limits.Memory + stackLimit(src.Policy.Limits.Memory)
-	e := newEngineAt(t, Options{CacheDir: cache.Dir(t), Memory: 4 * need})
-	mods := []*Module{load(t, e, src), load(t, e, source(t, "touch"))}
-	residentPeak(t)
-	before := residentPeak(t)
-	var wg sync.WaitGroup
-	for i := range 200 {
-		wg.Go(func() {
-			if out := mods[i%2].Call(t.Context(), Call{}); said(out) != "done" {
-				t.Errorf("%q %s", out.Fault, out.Detail)
-			}
-		})
-	}
-	wg.Wait()
-	// What a call may take besides: its answer, the collector's slack.
-	const slack = 128 * policy.MiB
-	if got := residentPeak(t) - before; got > 4*src.Policy.Limits.Memory+slack {
-		t.Errorf("%d MiB at most, of %d", got/policy.MiB, 4*src.Policy.Limits.Memory/policy.MiB)
-	}
-}
 
 // residentPeak returns the most memory that this process had since the last
 // time, in bytes, and begins anew.

@@ -145,9 +145,9 @@ func TestAGuestWithAnEnvironmentIsInitialisedInEachCall(t *testing.T) {
 	}
 }
 
-// MEM-7: idle guests are bounded over all modules, and the one that waited
-// longest goes first.
-func TestIdleGuestsAreBounded(t *testing.T) {
+// Idle guests are bounded over all modules, and the one that waited longest goes
+// first.
+func TestMEM7IdleGuestsAreBounded(t *testing.T) {
 	e := newEngine(t)
 	e.idle.most = 3
 	a, b := load(t, e, source(t, "counter")), load(t, e, source(t, "counter"))

@@ -40,7 +40,11 @@ func parseResponse(raw []byte) (abi.Result, error) {
 		return abi.Result{}, fault(FaultInvalidResult, "the tool answered in version %s of the ABI, this host has version %d", oneLine(string(v), 20), abi.Version)
 	}
 	var r abi.Response
-	if err := json.Unmarshal(cleanJSON(raw), &r); err != nil {
+	clean := cleanJSON(raw)
+	if err := json.Unmarshal(clean, &r); err != nil {
+		return abi.Result{}, malformed(err)
+	}
+	if err := checkNames(clean); err != nil {
 		return abi.Result{}, malformed(err)
 	}
 	if r.Error != nil {
@@ -55,8 +59,11 @@ func parseResponse(raw []byte) (abi.Result, error) {
 // responseFields tells a response from an object that a tool merely printed.
 func responseFields(raw []byte) (map[string]json.RawMessage, bool) {
 	trimmed := bytes.TrimSpace(raw)
-	if len(trimmed) == 0 || trimmed[0] != '{' || checkDepth(trimmed) != nil && !json.Valid(trimmed) {
+	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil, false
+	}
+	if checkDepth(trimmed) != nil && !json.Valid(trimmed) {
+		return nil, nestedBeyond(trimmed, unreadable)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(trimmed, &fields) != nil {
