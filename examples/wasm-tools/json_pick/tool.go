@@ -118,10 +118,15 @@ func readFile(name string) ([]byte, error) {
 		return nil, unread(name, err)
 	}
 	defer func() { _ = f.Close() }() // it was read only: nothing can be lost
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(min(info.Size(), maxFile)) + bytes.MinRead) // so that it need not grow again and again
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, unread(name, err)
 	}
+	data := b.Bytes()
 	if len(data) > maxFile {
 		return nil, faultf("input", "%q has more than %d bytes, which is the most this tool reads", name, maxFile)
 	}
