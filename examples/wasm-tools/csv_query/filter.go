@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wagent-dev/wagent/sdk"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -68,9 +69,9 @@ func (f *filter) meets(row []string) bool {
 	case "not_empty":
 		return v != ""
 	case "contains":
-		return strings.Contains(strings.ToLower(v), f.value.lower)
+		return strings.Contains(lower(v), f.value.lower)
 	case "starts_with":
-		return strings.HasPrefix(strings.ToLower(v), f.value.lower)
+		return strings.HasPrefix(lower(v), f.value.lower)
 	case "in":
 		return slices.ContainsFunc(f.in, func(o operand) bool {
 			d, ok := f.compare(v, &o)
@@ -97,6 +98,16 @@ func (f *filter) meets(row []string) bool {
 	default:
 		return d >= 0
 	}
+}
+
+// lower is strings.ToLower. Most fields are lower case, which takes less to see.
+func lower(v string) string {
+	for i := range len(v) {
+		if c := v[i]; c-'A' < 26 || c >= utf8.RuneSelf {
+			return strings.ToLower(v)
+		}
+	}
+	return v
 }
 
 // compare compares a field with an operand: dates as dates, numbers as numbers,
