@@ -65,7 +65,9 @@ rust() {
 assemblyscript() {
 	asc=${ASC:-asc}
 	need asc "Version 0.28.20" "$asc" --version
-	"$asc" assemblyscript/tool.ts -O2 --noAssert --enable simd --runtime incremental --use abort= -o assemblyscript.wasm
+	for of in tool:assemblyscript plugin:assemblyscript-extism; do
+		"$asc" "assemblyscript/${of%:*}.ts" -O2 --noAssert --enable simd --runtime incremental --use abort= -o "${of#*:}.wasm"
+	done
 }
 
 zig() {

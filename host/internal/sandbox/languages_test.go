@@ -115,7 +115,7 @@ func counted(t testing.TB, answer string) counting.Result {
 
 func TestPluginsOfEveryLanguageAnswerAsUnderTheReference(t *testing.T) {
 	e := newEngine(t)
-	for _, plugin := range []string{"c-extism", "rust-extism"} {
+	for _, plugin := range []string{"c-extism", "rust-extism", "assemblyscript-extism"} {
 		wasm := languageFile(t, plugin)
 		m := load(t, e, Source{Name: plugin, Wasm: wasm, Policy: policy.Default()}, plainTool("word_count"))
 		ref := newReferenceIn(t, wazero.NewRuntimeConfigInterpreter(), wasm, nil)
