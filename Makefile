@@ -54,7 +54,7 @@ wabt: ## compare the instructions that the loader reads with those that wabt doe
 	$(GO) test -count=1 -tags wabt -run TestWabt -v ./host/internal/sandbox/wasmbin
 
 bench-sandbox: ## print what rewriting and images cost and save, as ratios within one run
-	$(GO) test -count=1 -tags ratios -run TestRatios -v ./host/internal/sandbox | grep -v '^[=-]'
+	$(GO) test -count=1 -tags ratios -run TestRatios -v ./host/internal/sandbox | grep -Ev '^ *(===|---)'
 	$(GO) test -run='^$$' -bench='Stopping|Extism' ./host/internal/sandbox
 
 bench: ## run the benchmarks

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -30,7 +29,9 @@ import (
 // that does something else meanwhile gives other numbers.
 func TestRatios(t *testing.T) {
 	t.Run("slow-down", slowdowns)
-	t.Run("calls", calls)
+	t.Run("calls", callRatios)
+	t.Run("memory", idleMemory)
+	t.Run("callers", callerRatios)
 }
 
 const rounds = 7
@@ -157,96 +158,4 @@ func instantiate(t *testing.T, ctx context.Context, v variant, wasm []byte) api.
 		}
 	}
 	return mod
-}
-
-// calls compares a call of a Go tool as it is served with one in an instance
-// that is never put back, and with one that is made and initialised anew.
-func calls(t *testing.T) {
-	wasm := builds.Tool(t, filepath.Join(testkit.Root(t), "examples", "wasm-tools", "word_count"))
-	src := source(t, "done")
-	src.Name, src.Wasm = "word_count.wasm", wasm
-	m := load(t, newEngine(t), src)
-	for _, size := range []int{100, 10_000, 1_000_000} {
-		text, err := json.Marshal(map[string]string{"text": words(size)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := Call{Tool: "word_count", Arguments: text}
-		if out := m.Call(t.Context(), call); out.Fault != "" {
-			t.Fatal(out.Detail)
-		}
-		g, err := newGuest(t.Context(), m.src.Policy, nil, call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.watch.cancel(nil)
-		g.ctx = context.WithValue(t.Context(), guestKey{}, g)
-		reused, err := reactorOf(t, m).get(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := m.request(g, call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ways := []struct {
-			name string
-			do   func() error
-		}{
-			{"reused", func() error {
-				ptr, err := reused.write(req.input)
-				if err == nil {
-					_, err = reused.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
-				}
-				return err
-			}},
-			{"pristine", func() error {
-				if out := m.Call(t.Context(), call); out.Fault != "" {
-					return fmt.Errorf("%s", out.Detail)
-				}
-				return nil
-			}},
-			{"made anew", func() error {
-				own, err := newGuest(t.Context(), m.src.Policy, nil, call)
-				if err != nil {
-					return err
-				}
-				defer func() { _ = own.close() }()
-				in, err := reactorOf(t, m).code.instantiate(own, own.config(noInput(), own.log()), reactorOf(t, m).code.base)
-				if err != nil {
-					return err
-				}
-				defer in.close()
-				if err := in.initialize(); err != nil {
-					return err
-				}
-				ptr, err := in.write(req.input)
-				if err == nil {
-					_, err = in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
-				}
-				return err
-			}},
-		}
-		took := make([][]time.Duration, len(ways))
-		for range 60 {
-			for i, w := range ways {
-				start := time.Now()
-				if err := w.do(); err != nil {
-					t.Fatal(w.name, err)
-				}
-				took[i] = append(took[i], time.Since(start))
-			}
-		}
-		base := median(took[0])
-		line := fmt.Sprintf("call of a Go tool, %7d B:", size)
-		for i, w := range ways {
-			d := median(took[i])
-			line += fmt.Sprintf("   %s %v (%.1f)", w.name, d.Round(time.Microsecond), float64(d)/float64(base))
-		}
-		fmt.Println(line)
-		reused.end(false)
-		if err := g.close(); err != nil {
-			t.Error(err)
-		}
-	}
 }
