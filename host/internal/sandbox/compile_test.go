@@ -120,13 +120,6 @@ func TestModuleThatCompilesForLongIsStoppedAndNamed(t *testing.T) {
 }
 
 // CPU-7.
-func TestModuleThatTakesMuchOfAProcessorToCompileIsStoppedAndNamed(t *testing.T) {
-	e, dir, _ := logged(t)
-	e.workers.fences = func(int) fences { return fences{time.Minute, time.Second, 4 * policy.GiB} }
-	checkRefused(t, e, dir, lined(bomb), LoadTooLarge, "more than 1s of a processor", "1 (busy)")
-}
-
-// CPU-7.
 func TestModuleThatTakesMuchMemoryToCompileIsStoppedAndNamed(t *testing.T) {
 	e, dir, _ := logged(t)
 	e.workers.fences = func(int) fences { return fences{time.Minute, time.Minute, 64 * policy.MiB} }
@@ -145,7 +138,7 @@ func TestContextEndsTheCompilerAtOnce(t *testing.T) {
 				_, err := e.Load(ctx, lined(bomb))
 				done <- err
 			}()
-			awaitChild(t)
+			awaitWorker(t, dir)
 			cancel()
 			began := time.Now()
 			err := <-done
@@ -166,13 +159,6 @@ func TestCompilerThatCrashesIsAnErrorOfTheModule(t *testing.T) {
 		e.workers.args = badWorkerArgs(how)
 		checkRefused(t, e, dir, lined(dozen), LoadMalformed, "crashed on the module", says, "1 (busy)")
 	}
-}
-
-// A table of the compiler may be made in one piece, between two looks.
-func TestSystemBoundsTheMemoryOfTheCompiler(t *testing.T) {
-	e, dir, _ := logged(t)
-	e.workers.args = badWorkerArgs("hog")
-	checkRefused(t, e, dir, lined(dozen), LoadTooLarge, "more memory than", "1 (busy)")
 }
 
 func TestWithoutAWorkerModulesAreCompiledHereAndTheLogSaysSo(t *testing.T) {

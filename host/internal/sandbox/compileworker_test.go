@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -53,9 +52,7 @@ func badWorker() {
 	case "hog":
 		confine(o)
 		hog := make([]byte, 4<<30)
-		for i := range hog {
-			hog[i] = 1
-		}
+		hog[len(hog)-1] = 1
 	case "full":
 		said.Unkept = "no space left on device"
 	case "look":
@@ -66,46 +63,6 @@ func badWorker() {
 		panic(err)
 	}
 	os.Exit(0)
-}
-
-// surroundings is what a worker finds around it.
-func surroundings() string {
-	var open []string
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		panic(err)
-	}
-	for _, e := range entries {
-		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		kind, _, _ := strings.Cut(to, ":")
-		// Go's runtime looks at the processors it may use, and waits in an epoll.
-		if err == nil && kind != "anon_inode" && !strings.HasPrefix(kind, "/sys/fs/cgroup/") && !strings.HasPrefix(kind, "/proc/") {
-			open = append(open, kind)
-		}
-	}
-	var core syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &core); err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf("env=%q open=%q leader=%v core=%d", os.Environ(), open, syscall.Getpgrp() == os.Getpid(), core.Max)
-}
-
-func TestWorkerHasNothingOfItsParent(t *testing.T) {
-	t.Setenv("WAGENT_TEST_SECRET", "secret")
-	kept, err := os.Open("/dev/null")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Close()
-	// As one that was open when this process was started: it goes on to others.
-	passed, err := syscall.Dup(int(kept.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Close(passed)
-	e, dir, _ := logged(t)
-	e.workers.args = badWorkerArgs("look")
-	checkRefused(t, e, dir, lined(dozen), LoadMalformed, `env=[] open=["pipe" "pipe" "pipe"] leader=true core=0`)
 }
 
 // A worker ends with its parent, also where the system does not see to it.
@@ -156,34 +113,11 @@ func TestWorkerThatIsToldNothingEnds(t *testing.T) {
 	}
 }
 
-// children lists the processes that this one has started and that are not waited for.
-func children(t *testing.T) []string {
-	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, e := range entries {
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue // no process, or it has ended
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		var state string
-		var parent int
-		if _, err := fmt.Sscan(rest, &state, &parent); err == nil && parent == os.Getpid() {
-			found = append(found, "process "+e.Name())
-		}
-	}
-	return found
-}
-
-// awaitChild blocks until a worker runs. A minute is more than a loaded machine
+// awaitWorker blocks until a worker runs. A minute is more than a loaded machine
 // takes to write two megabytes anew.
-func awaitChild(t *testing.T) {
+func awaitWorker(t *testing.T, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); len(children(t)) == 0; {
+	for deadline := time.Now().Add(time.Minute); len(scratches(t, dir)) == 0 || !running(t); {
 		if time.Now().After(deadline) {
 			t.Fatal("no worker was started")
 		}
