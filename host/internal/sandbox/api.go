@@ -31,6 +31,9 @@ type Source struct {
 	Policy policy.Policy
 	// Meter counts the work of each call for its receipt. A limit of fuel does, too.
 	Meter bool
+	// Session lets a guest live for a run: calls with the same Call.Session have
+	// the same one. Otherwise each has a fresh guest.
+	Session bool
 	// Inspect links every import of the host, as refusals where there is no
 	// grant, so that a module can be looked at without being granted anything.
 	Inspect bool
@@ -45,11 +48,16 @@ type Call struct {
 	Tool      string // the module's own name for it
 	Arguments json.RawMessage
 	Run       abi.RunRef
+	// Session is what the calls of the run share, of the module's engine. Nil: the
+	// call has a fresh guest, whatever its source says.
+	Session *Session
 
 	// Progress and Log are told what the guest says, bounded and one line each.
 	// They are called from the call's goroutine, may be nil and must not block.
 	Progress func(permille int, message string)
 	Log      func(level abi.Level, message string)
+
+	seat *seat
 }
 
 // Outcome is what came of a call. It is complete whatever happened.

@@ -26,12 +26,13 @@ type Options struct {
 
 // Engine compiles modules. Its methods may be called by several goroutines.
 type Engine struct {
-	cache   codeCache
-	log     *slog.Logger
-	idle    *idlers
-	workers *workers  // nil: modules are compiled in this process
-	told    sync.Once // that modules are
-	queue   *queue
+	cache    codeCache
+	log      *slog.Logger
+	idle     *idlers
+	workers  *workers  // nil: modules are compiled in this process
+	told     sync.Once // that modules are
+	queue    *queue
+	sessions *sessions
 
 	mu      sync.Mutex
 	modules map[*Module]struct{}
@@ -55,8 +56,9 @@ func New(o Options) (*Engine, error) {
 	if o.Memory <= 0 {
 		o.Memory = max(machineMemory()/2, minTotal)
 	}
+	all := newQueue(o.Memory)
 	return &Engine{
-		queue:   newQueue(o.Memory),
+		queue: all, sessions: newSessions(all),
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,
 		idle:    newIdlers(maxIdle),

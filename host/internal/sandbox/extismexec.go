@@ -43,7 +43,7 @@ func (p *extismPlugin) exec(g *guest, name string, input []byte) ([]byte, error)
 // lease gives a call a plugin whose language has started, unless that is what
 // the function does.
 func (p *extismPlugin) lease(g *guest, name string) (lease, error) {
-	if name != abi.ExportStart && name != abi.ExportInitialize {
+	if !startsItself(name) {
 		return p.guests.get(g)
 	}
 	in, err := p.bare.get(g, g.config(noInput(), g.log()))
@@ -54,8 +54,11 @@ func (p *extismPlugin) lease(g *guest, name string) (lease, error) {
 		in.close()
 		return lease{}, err
 	}
-	return lease{in, p.bare}, nil
+	return lease{instance: in, pool: p.bare}, nil
 }
+
+// startsItself says that a function starts the language of its plugin.
+func startsItself(name string) bool { return name == abi.ExportStart || name == abi.ExportInitialize }
 
 // runExtism calls a function.
 func (in *instance) runExtism(name string) (uint32, error) {

@@ -14,11 +14,16 @@ type extismState struct {
 	given  []byte        // the input of the call
 	begun  bool          // it is where the plugin finds it
 
-	vars     map[string][]byte
-	varBytes int64
+	vars variables
 
 	status  int32  // of the last HTTP response
 	headers []byte // as JSON; nil before the first response
+}
+
+// variables are what a plugin keeps with the host, and what that counts.
+type variables struct {
+	byName map[string][]byte
+	bytes  int64
 }
 
 // maxExtismVars bounds a plugin's variables; varOverhead is what Extism counts
@@ -34,7 +39,7 @@ func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &extismState{guest: g, config: p.config, vars: make(map[string][]byte), start: start}
+	s := &extismState{guest: g, config: p.config, vars: variables{byName: make(map[string][]byte)}, start: start}
 	if s.kernel = newKernel(g.arena, start.Slice(extismKernel)); s.kernel == nil {
 		p.spare.put(start, 0)
 		return nil, extismMemory(g)
@@ -106,7 +111,7 @@ func extismVarGet(s *extismState, v []uint64) error {
 	if err != nil {
 		return err
 	}
-	value := s.vars[string(name)]
+	value := s.vars.byName[string(name)]
 	s.release(v[0])
 	v[0], err = s.give(value)
 	return err
@@ -130,25 +135,35 @@ func extismVarSet(s *extismState, v []uint64) error {
 	}
 	s.release(v[1])
 	more := int64(len(name)+len(value)) + varOverhead
-	if s.varBytes+more >= maxExtismVars {
+	if s.vars.bytes+more >= maxExtismVars {
 		return hostTrap("the plugin's variables are larger than 1 MiB")
 	}
 	if !s.arena.fits(more) {
 		return extismMemory(s.guest)
 	}
 	s.forget(string(name))
-	s.vars[string(name)] = append([]byte(nil), value...)
-	s.varBytes += more
+	s.vars.byName[string(name)] = append([]byte(nil), value...)
+	s.vars.bytes += more
 	return nil
 }
 
+// restore gives the plugin the variables of the call before, and says whether the
+// limit allows it.
+func (s *extismState) restore(v variables) bool {
+	if !s.arena.fits(v.bytes) {
+		return false
+	}
+	s.vars = v
+	return true
+}
+
 func (s *extismState) forget(name string) {
-	old, ok := s.vars[name]
+	old, ok := s.vars.byName[name]
 	if !ok {
 		return
 	}
 	less := int64(len(name)+len(old)) + varOverhead
-	delete(s.vars, name)
-	s.varBytes -= less
+	delete(s.vars.byName, name)
+	s.vars.bytes -= less
 	s.arena.total -= less
 }

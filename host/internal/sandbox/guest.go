@@ -30,6 +30,7 @@ type guest struct {
 	responses responses
 	sys       *system      // nil until the guest is configured
 	plugin    *extismState // nil for the other ABIs
+	seat      *seat        // where its session keeps the instance; nil: it is in none
 	shared    bool         // it is initialised for all calls and is part of none
 
 	fuel       int64 // work that was counted
@@ -53,7 +54,7 @@ func guestOf(ctx context.Context) *guest {
 
 // newGuest prepares a call under p. It must be closed.
 func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
-	g := &guest{limits: p.Limits, grants: p.Grants, progress: c.Progress}
+	g := &guest{limits: p.Limits, grants: p.Grants, progress: c.Progress, seat: c.seat}
 	g.arena = &arena{limit: p.Limits.Memory}
 	g.stackLimit = stackLimit(p.Limits.Memory)
 	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)

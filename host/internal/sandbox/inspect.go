@@ -122,6 +122,9 @@ func decide(src Source, info *Info) (ABI, string) {
 
 // checkExports refuses a module that lacks what its ABI calls.
 func checkExports(src Source, info *Info) *LoadError {
+	if refused := checkSession(src, info); refused != nil {
+		return refused
+	}
 	switch info.ABI {
 	case Wagent:
 		return checkWagentExports(info)

@@ -182,12 +182,6 @@ func (in *instance) settle() {
 // leave puts an instance back to how it joined, and says whether that was
 // possible. It is part of no call then.
 func (in *instance) leave() bool {
-	in.settle()
-	for name, f := range in.funcs {
-		if f.size() > smallStack {
-			delete(in.funcs, name) // the engine keeps the stack with it
-		}
-	}
 	if in.memory != nil {
 		if in.memory.reserved.Grown() {
 			return false
@@ -195,10 +189,23 @@ func (in *instance) leave() bool {
 		if _, err := in.memory.reserved.Reset(); err != nil {
 			return false
 		}
+	}
+	in.stay()
+	return true
+}
+
+// stay makes an instance part of no call, and leaves it as it is.
+func (in *instance) stay() {
+	in.settle()
+	for name, f := range in.funcs {
+		if f.size() > smallStack {
+			delete(in.funcs, name) // the engine keeps the stack with it
+		}
+	}
+	if in.memory != nil {
 		in.memory.leave()
 	}
 	in.guest = nil
-	return true
 }
 
 // discard ends an instance that is part of no call.

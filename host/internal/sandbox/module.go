@@ -70,6 +70,7 @@ func (m *Module) Close(ctx context.Context) error {
 		if m.http != nil {
 			m.closeErr = m.http.Close()
 		}
+		m.engine.sessions.forget(m)
 		m.closeErr = errors.Join(m.closeErr, m.speaks.close(context.WithoutCancel(ctx)))
 		m.engine.forget(m)
 	})
@@ -102,9 +103,24 @@ func (m *Module) Describe(ctx context.Context) (abi.Description, error) {
 	return d, nil
 }
 
-// Call runs a tool in a fresh guest. It returns when the guest has ended, which
-// is at the latest when ctx does or the time limit is reached.
+// Call runs a tool in a fresh guest, or in that of the call's session. It returns
+// when the guest has ended, which is at the latest when ctx does or the time limit
+// is reached. Calls of a session that share a guest take turns; the time of each
+// begins with its turn.
 func (m *Module) Call(ctx context.Context, c Call) Outcome {
+	if !m.src.Session || c.Session == nil {
+		return m.call(ctx, c)
+	}
+	p, err := c.Session.enter(ctx, m)
+	if err != nil {
+		return m.notBegun(err)
+	}
+	defer p.leave()
+	c.seat = p
+	return p.ended(m.call(ctx, c))
+}
+
+func (m *Module) call(ctx context.Context, c Call) Outcome {
 	return m.run(ctx, m.src.Policy, c, func(g *guest) (Outcome, error) {
 		req, err := m.request(g, c)
 		if err != nil {

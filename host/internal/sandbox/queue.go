@@ -72,6 +72,15 @@ func (q *queue) leave(need int64) {
 	q.next()
 }
 
+// hold counts n bytes that are taken while no call has them. A negative number
+// gives them back.
+func (q *queue) hold(n int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken += n
+	q.next()
+}
+
 func (q *queue) fits(need int64) bool { return q.running == 0 || q.taken+need <= q.total }
 
 func (q *queue) take(need int64) {

@@ -36,19 +36,31 @@ func newGuests(code *compiled, idle *idlers, grants policy.Grants, begin, warm f
 type lease struct {
 	*instance
 	pool *pool // nil: it was made for this call
+	seat *seat // of the session that has it; nil: none
 }
 
 // end gives the guest back. It is used again only if its call went well.
 func (l lease) end(well bool) {
-	if l.pool == nil {
+	switch {
+	case l.seat != nil:
+		l.seat.put(l.instance, well)
+	case l.pool != nil:
+		l.pool.put(l.instance, well)
+	default:
 		l.close()
-		return
 	}
-	l.pool.put(l.instance, well)
 }
 
-// get returns an initialised guest.
+// get returns an initialised guest: that of the call's session, or a fresh one.
 func (s *guests) get(g *guest) (lease, error) {
+	if g.seat != nil {
+		return g.seat.lease(g, s)
+	}
+	return s.fresh(g)
+}
+
+// fresh returns a guest that is as its initialisation left it.
+func (s *guests) fresh(g *guest) (lease, error) {
 	p, err := s.ready(g)
 	if err != nil {
 		return lease{}, err
@@ -73,7 +85,7 @@ func (s *guests) lend(g *guest, p *pool) (lease, error) {
 	if err != nil {
 		return lease{}, err
 	}
-	l := lease{in, p}
+	l := lease{instance: in, pool: p}
 	g.sys.clock.Continue(p.start.mono)
 	g.sys.open.setFlags(p.start.flags)
 	for _, s := range p.start.seeds {
