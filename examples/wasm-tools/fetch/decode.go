@@ -34,7 +34,10 @@ func decode(body []byte, contentType string) (string, error) {
 	}
 	switch charset {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
-		if utf8.Valid(body) || charset != "" {
+		if utf8.Valid(body) {
+			return string(body), nil
+		}
+		if charset != "" {
 			return strings.ToValidUTF8(string(body), "\ufffd"), nil
 		}
 		return latin(body), nil // what browsers take an unnamed one for
@@ -78,6 +81,7 @@ const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090�
 func latin(body []byte) string {
 	high := []rune(windows1252)
 	var b strings.Builder
+	b.Grow(len(body) + len(body)/8)
 	for _, c := range body {
 		if c >= 0x80 && c <= 0x9f {
 			b.WriteRune(high[c-0x80])

@@ -28,6 +28,7 @@ type reader struct {
 // readable returns the title and the text of a page.
 func readable(page string) (title, text string) {
 	r := &reader{blank: 2}
+	r.out.Grow(len(page) / 2) // about what remains, so that it need not grow often
 	for page != "" {
 		i := strings.IndexByte(page, '<')
 		if i < 0 {
@@ -49,16 +50,13 @@ func (r *reader) tag(s string) string {
 		}
 		return after
 	}
-	if len(s) < 2 || !strings.ContainsRune("/!?", rune(s[1])) && !letter(s[1]) {
+	if len(s) < 2 || s[1] != '/' && s[1] != '!' && s[1] != '?' && !letter(s[1]) {
 		r.text("<")
 		return s[1:]
 	}
 	end := tagEnd(s)
 	body := strings.TrimRight(s[1:end], ">")
-	name := strings.ToLower(strings.TrimLeft(body, "/"))
-	if i := strings.IndexFunc(name, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '/' }); i >= 0 {
-		name = name[:i]
-	}
+	name := nameOf(body)
 	if strings.HasPrefix(body, "/") {
 		r.close(name)
 		return s[end:]
@@ -70,6 +68,18 @@ func (r *reader) tag(s string) string {
 		return skip(rest, name)
 	}
 	return rest
+}
+
+// nameOf returns the name of a tag, in lower case.
+func nameOf(body string) string {
+	name := strings.TrimLeft(body, "/")
+	for i := range len(name) {
+		switch name[i] {
+		case ' ', '\t', '\n', '\r', '/':
+			return strings.ToLower(name[:i])
+		}
+	}
+	return strings.ToLower(name)
 }
 
 // tagEnd returns where the tag at the front of s ends. A > in the quoted value of
