@@ -27,6 +27,9 @@ func written(a *Args) notation {
 // currency sign around it.
 func (n notation) number(s string) (float64, bool) {
 	if n.decimal == "." && isBare(s) {
+		if f, ok := whole(s); ok {
+			return f, true
+		}
 		f, err := strconv.ParseFloat(s, 64)
 		return f, err == nil
 	}
@@ -55,6 +58,22 @@ func (n notation) number(s string) (float64, bool) {
 		f /= 100
 	}
 	return f, true
+}
+
+// whole reads so few digits that no float64 rounds them.
+func whole(s string) (float64, bool) {
+	if s == "" || len(s) > digits {
+		return 0, false
+	}
+	n := 0
+	for i := range len(s) {
+		c := s[i]
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return float64(n), true
 }
 
 // isBare says that s is digits, with a sign and a point at most: most numbers are
