@@ -35,8 +35,6 @@ func attacks() []hostile {
 	}
 	return []hostile{
 		{"loop", "", short, FaultTimeout, "300ms"},
-		{"startloop", "", short, FaultTimeout, "in time"},
-		{"initloop", "", short, FaultTimeout, "in time"},
 		{"memgrow", "", small, FaultMemory, "1 MiB"},
 		{"growback", "", small, "", "done"},
 		{"recurse", "", within(20 * time.Second), FaultStack, "deep"},
@@ -108,18 +106,6 @@ func checkShown(t *testing.T, out Outcome) {
 	}
 }
 
-func TestDescribeHasTwoSecondsWhateverTheLimit(t *testing.T) {
-	m := load(t, newEngine(t), source(t, "initloop"), within(time.Hour))
-	start := time.Now()
-	_, err := m.Describe(t.Context())
-	if took := time.Since(start); took > describeTime+overrun {
-		t.Errorf("took %v", took)
-	}
-	if f, ok := err.(*FaultError); !ok || f.Fault != FaultTimeout {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestLogsAreCutAndTheCallGoesOn(t *testing.T) {
 	m := load(t, newEngine(t), source(t, "logflood"))
 	lines, bytes := 0, 0
@@ -162,7 +148,7 @@ func TestWritesEndWithTheCall(t *testing.T) {
 }
 
 // The host's own failure under a guest is a fault of that call alone.
-func TestPanicOfTheHostIsAFaultAndNotACrash(t *testing.T) {
+func TestThreat4PanicOfTheHostIsAFaultAndNotACrash(t *testing.T) {
 	m := load(t, newEngine(t), guestSource(t))
 	out := m.Call(t.Context(), Call{Tool: "print", Progress: func(int, string) { panic("the caller's bug") }})
 	if out.Fault != FaultInternal || !strings.Contains(out.Detail, "the caller's bug") {

@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
@@ -42,16 +45,26 @@ func checkImport(im Import, known signatures) *LoadError {
 	want, ok := known[im.Name]
 	switch {
 	case !ok:
-		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %q, which this host does not have",
-			quoteImport(im), im.Module), "build it for WASI preview 1 and import nothing but what the guide lists")
+		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %s, which this host does not have",
+			quoteImport(im), quoted(im.Module)), "build it for WASI preview 1 and import nothing but what the guide lists")
 	case want != im.Signature:
-		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %q, here it is %s", quoteImport(im), im.Module, want),
+		return refuse(LoadImport, fmt.Sprintf("the module imports %s from %s, here it is %s", quoteImport(im), quoted(im.Module), want),
 			"build it with the SDK of this version")
 	}
 	return nil
 }
 
-func quoteImport(im Import) string { return fmt.Sprintf("%q %s", im.Name, im.Signature) }
+func quoteImport(im Import) string {
+	return quoted(im.Name) + " " + oneLine(im.Signature, maxWords)
+}
+
+// quoted writes a name that a module chose.
+func quoted(name string) string {
+	if len(name) > maxWords {
+		name = strings.ToValidUTF8(name[:maxWords], "") + visible.Ellipsis
+	}
+	return strconv.Quote(name)
+}
 
 // checkGrant refuses an import of a capability that was not granted.
 func checkGrant(src Source, im Import) *LoadError {

@@ -19,31 +19,15 @@ import (
 )
 
 func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
-	core := testkit.Wasm(t, "done")
-	component := append([]byte("\x00asm\x0d\x00\x01\x00"), core[8:]...)
 	e := newEngine(t)
 	for _, tc := range []struct {
 		name   string
-		wasm   []byte // instead of the module of that name
 		change func(*Source)
 		kind   LoadKind
 		says   string
 	}{
-		{name: "empty", wasm: []byte{}, kind: LoadNotWasm, says: "not a WebAssembly module"},
-		{name: "text", wasm: []byte("(module (func))"), kind: LoadNotWasm},
-		{name: "component", wasm: component, kind: LoadComponent, says: "buildmode=c-shared"},
-		{name: "version", wasm: []byte("\x00asm\x02\x00\x00\x00"), kind: LoadMalformed},
-		{name: "cut", wasm: core[:len(core)-1], kind: LoadMalformed},
-		{name: "huge", wasm: make([]byte, maxModule+1), kind: LoadTooLarge},
-		{name: "nothing", kind: LoadExport, says: "nothing in it can be called"},
-		{name: "nocall", kind: LoadExport, says: "wagent_call (i32, i32) -> i64"},
-		{name: "wrongcall", kind: LoadExport, says: "wagent_call as func (i32) -> i64"},
-		{name: "badimport", kind: LoadImport, says: `"system" (i32) -> i32 from "env"`},
-		{name: "wrongimport", kind: LoadImport, says: `here it is (i32, i32, i32)`},
 		{name: "needhttp", kind: LoadGrant, says: "allow: {http: [{host: HOST, methods: [GET]}]}"},
 		{name: "needkv", kind: LoadGrant, says: "not supported yet"},
-		{name: "bigmin", kind: LoadMemory, says: "4096MiB"},
-		{name: "bigtable", kind: LoadTooLarge, says: "67108864 entries"},
 		{name: "done", change: func(s *Source) { s.Policy.Limits.Memory = 0 }, kind: LoadMemory},
 		{name: "done", change: func(s *Source) { s.ABI = "wit" }, kind: LoadUnsupported},
 		{name: "cat", change: func(s *Source) { s.ABI = Wagent }, kind: LoadExport, says: "a command (it exports _start)"},
@@ -55,10 +39,7 @@ func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
 		{name: "extism-v1", change: func(s *Source) { s.Policy.Limits.Memory = policy.MiB }, kind: LoadMemory, says: "2MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			src := Source{Name: tc.name + ".wasm", Wasm: tc.wasm, Policy: policy.Default()}
-			if tc.wasm == nil {
-				src.Wasm = testkit.Wasm(t, tc.name)
-			}
+			src := source(t, tc.name)
 			if tc.change != nil {
 				tc.change(&src)
 			}
@@ -123,26 +104,6 @@ func TestDeclaredToolIsReturnedWithoutRunningAnything(t *testing.T) {
 	d, err := m.Describe(t.Context())
 	if diff := cmp.Diff(abi.Description{Tools: []abi.Tool{*tool}}, d); diff != "" || err != nil {
 		t.Error(diff, err)
-	}
-}
-
-func TestModuleCutAtEveryByteNeverPanics(t *testing.T) {
-	e := newEngine(t)
-	whole := testkit.Wasm(t, "logflood")
-	loaded := 0
-	for n := range whole {
-		m, err := e.Load(t.Context(), Source{Name: "cut", Wasm: whole[:n], Policy: policy.Default()})
-		if err != nil {
-			continue
-		}
-		loaded++
-		if err := m.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Without its data section, and only so, what is left is a module.
-	if loaded > 1 {
-		t.Errorf("%d pieces load", loaded)
 	}
 }
 

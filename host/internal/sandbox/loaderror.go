@@ -41,8 +41,11 @@ func (e *LoadError) Error() string {
 	return b.String()
 }
 
+// maxProblem is the most bytes of a problem: a module chooses names and types.
+const maxProblem = 2 * maxMessage
+
 func refuse(kind LoadKind, problem, fix string) *LoadError {
-	return &LoadError{Kind: kind, Problem: problem, Fix: fix}
+	return &LoadError{Kind: kind, Problem: oneLine(problem, maxProblem), Fix: fix}
 }
 
 const (

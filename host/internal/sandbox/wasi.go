@@ -46,10 +46,13 @@ func (c *command) call(g *guest, req *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if code == 0 {
+	if code == 0 && len(out) > 0 {
 		return &answer{raw: out}, nil
 	}
 	text := fmt.Sprintf("the tool ended with code %d", code)
+	if code == 0 {
+		text = "the tool ended without an answer"
+	}
 	if tail := cleanLines(g.sink.Tail(), maxDetail); tail != "" {
 		text += ":\n" + tail
 	}

@@ -23,6 +23,8 @@ const (
 	secCode
 	secData
 	secDataCount
+
+	secTag = 13 // of a proposal
 )
 
 // sections say in which order sections stand, and how each is read.
@@ -74,6 +76,9 @@ func Decode(wasm []byte, lim Limits) (*Module, error) {
 		}
 		if id >= len(sections) {
 			r.pos = at
+			if id == secTag {
+				r.fail(Unsupported, "exceptions: a section of tags")
+			}
 			r.fail(Malformed, "section %d is not known", id)
 			return nil, r.err
 		}
@@ -109,6 +114,9 @@ func (m *Module) readTypes(r *reader) {
 	for range n {
 		if form := r.byte(); form != 0x60 && r.err == nil {
 			r.pos--
+			if form >= 0x4e && form <= 0x50 || form == 0x5e || form == 0x5f {
+				r.fail(Unsupported, "garbage collection: type form %#x", form)
+			}
 			r.fail(Malformed, "type form %#x", form)
 		}
 		params := r.valueTypes(m.lim.Params)

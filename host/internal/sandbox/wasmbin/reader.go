@@ -134,8 +134,25 @@ func (r *reader) valueType() ValueType {
 		return t
 	default:
 		r.pos--
+		if p := typeBeyond(t); p != "" {
+			r.fail(Unsupported, "%s: value %v", p, t)
+		}
 		r.fail(Malformed, "%v is not a value type", t)
 		return 0
+	}
+}
+
+// typeBeyond names the proposal of a value type that Core 2.0 does not have.
+func typeBeyond(t ValueType) string {
+	switch {
+	case t == 0x63 || t == 0x64:
+		return "typed function references"
+	case t == 0x69 || t == 0x74:
+		return "exceptions"
+	case t >= 0x6a && t <= 0x6e || t >= 0x71 && t <= 0x73:
+		return "garbage collection"
+	default:
+		return ""
 	}
 }
 
