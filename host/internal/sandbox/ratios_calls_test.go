@@ -104,7 +104,7 @@ func (s *subject) row(t *testing.T, size int) string {
 // has its turn until it has taken long enough.
 func (s *subject) alternate(t *testing.T, args []byte) map[string]time.Duration {
 	t.Helper()
-	const turns, least, enough = 30, 5, 700 * time.Millisecond
+	const turns, least, enough = 30, 5, 400 * time.Millisecond
 	took, spent := make(map[string][]time.Duration), make(map[string]time.Duration)
 	for turn := range turns + 1 {
 		for _, c := range columns {
