@@ -159,7 +159,7 @@ type fences struct {
 }
 
 // A megabyte of code from the compilers of real languages takes 2 s of a processor
-// and 25 MB; under the race detector 20 s.
+// and 25 MB.
 const (
 	baseCPU      = 30 * time.Second
 	cpuPerMiB    = 10 * time.Second
@@ -174,7 +174,7 @@ const patience = 4
 // fencesOf are the fences for so many bytes of code.
 func fencesOf(code int) fences {
 	n := (int64(code) + policy.MiB - 1) / policy.MiB
-	f := fences{cpu: baseCPU + time.Duration(n)*cpuPerMiB, memory: baseMemory + n*memoryPerMiB}
+	f := fences{cpu: slowness * (baseCPU + time.Duration(n)*cpuPerMiB), memory: baseMemory + n*memoryPerMiB}
 	f.time = patience * f.cpu
 	return f
 }

@@ -55,8 +55,9 @@ func logged(t *testing.T) (_ *Engine, dir string, _ *bytes.Buffer) {
 }
 
 // killing is how long it may take to read two megabytes, write them anew, start
-// a process and end it, on a machine with other things to do.
-const killing = 10 * time.Second
+// a process and end it, under the race detector on a machine with other things to
+// do. Compiling them there takes minutes.
+const killing = 30 * time.Second
 
 // checkRefused checks that nothing but the refusal is left of a load.
 func checkRefused(t *testing.T, e *Engine, dir string, src Source, kind LoadKind, says ...string) {

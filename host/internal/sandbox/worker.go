@@ -73,7 +73,7 @@ func work(in io.Reader, out io.Writer) int {
 		return exitUnheard
 	}
 	confine(o)
-	debug.SetMemoryLimit(o.Memory / 4 * 3)
+	debug.SetMemoryLimit(o.Memory / 16 * 15)
 	go watchMemory(o.Memory)
 	wasm := make([]byte, o.Size)
 	if _, err := io.ReadFull(r, wasm); err != nil {
