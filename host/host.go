@@ -182,6 +182,10 @@ func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
 			yield(run.Event{}, err)
 			return
 		}
+		// However the loop ends, and if it panics: the guests of a run end with it.
+		session := h.engine.NewSession()
+		defer session.Close()
+		a.Box = runBox{h.box, session}
 		a.Run(ctx, in.ID, prompted)(yield)
 	}
 }

@@ -148,6 +148,7 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 	src := &sandbox.Source{
 		Name: filepath.Base(t.Module), Wasm: wasm, ABI: sandbox.ABI(t.ABI),
 		Export: t.Export, Text: t.Input == "text", Policy: pol, Meter: h.manifest.Receipts.Fuel,
+		Session: t.Instances == "session",
 	}
 	if len(t.Config) > 0 {
 		if src.Config, err = json.Marshal(t.Config); err != nil {

@@ -68,11 +68,12 @@ func (h *Host) Preview(in Input) (Preview, error) {
 	return p, nil
 }
 
-// loop returns the loop that the manifest asks for, without model and tools.
+// loop returns the loop that the manifest asks for, without model, tools and the
+// way to their modules.
 func (h *Host) loop(b Budget) *agent.Agent {
 	m := h.manifest
 	a := &agent.Agent{
-		Planner: planner.Tools{}, Box: h.box, Store: h.store,
+		Planner: planner.Tools{}, Store: h.store,
 		MaxSteps: *m.Agent.MaxSteps, MaxDuration: time.Duration(m.Agent.MaxDuration),
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
 		FailOnError: m.Agent.OnToolError == "fail", Now: h.now, Logger: h.log,

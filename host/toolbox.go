@@ -21,18 +21,25 @@ type binding struct {
 	returnDirect bool
 }
 
-// toolbox is the loop's only way to a module.
+// toolbox is the tools by their names.
 type toolbox map[string]*binding
 
+// runBox is the loop's only way to a module: the tools for one run.
+type runBox struct {
+	toolbox
+	session *sandbox.Session
+}
+
 // Call implements [agent.Toolbox].
-func (b toolbox) Call(ctx context.Context, c agent.Call) agent.Result {
-	t := b[c.Tool]
+func (b runBox) Call(ctx context.Context, c agent.Call) agent.Result {
+	t := b.toolbox[c.Tool]
 	if t == nil {
 		return agent.Result{Kind: run.KindUnknownTool, Content: model.TextParts("There is no such tool.")}
 	}
 	out := t.module.Call(ctx, sandbox.Call{
 		ID: c.ID, Tool: t.info.ModuleTool, Arguments: c.Arguments,
 		Run:      abi.RunRef{ID: string(c.Run), Step: c.Step},
+		Session:  b.session,
 		Progress: c.Progress,
 		Log: func(level abi.Level, message string) {
 			if c.Log != nil {

@@ -37,7 +37,7 @@ func (c *checker) tool(field string, t *Tool) {
 	}
 	c.word(field+".abi", t.ABI, []string{"auto", "wagent", "extism", "wasi"})
 	c.word(field+".input", t.Input, []string{"json", "text"})
-	c.word(field+".instances", t.Instances, []string{"pristine"}, "session")
+	c.word(field+".instances", t.Instances, []string{"pristine", "session"})
 	c.word(field+".isolation", t.Isolation, []string{"inprocess"}, "process", "auto")
 	if t.ABI == "wagent" || t.ABI == "wasi" {
 		for _, f := range []struct{ name, value string }{{"export", t.Export}, {"input", t.Input}} {
@@ -45,6 +45,9 @@ func (c *checker) tool(field string, t *Tool) {
 				c.fail(field+"."+f.name, "is for plain Extism modules, and abi is %s", t.ABI)
 			}
 		}
+	}
+	if t.ABI == "wasi" && t.Instances == "session" {
+		c.fail(field+".instances", "session is not for programs (abi: wasi): a program ends after each call and keeps nothing")
 	}
 	c.name(field+".name", t.Name)
 	c.names(field+".tools", t.Tools)

@@ -136,8 +136,9 @@ type Tool struct {
 	Allow Allow `yaml:"allow,omitempty" json:"allow,omitempty"`
 	// Whether the tool's result is the run's output. Default: false.
 	ReturnDirect bool `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
-	// How long a guest lives: pristine is a fresh one for every call. Default: pristine.
-	Instances string `yaml:"instances,omitempty" json:"instances,omitempty" jsonschema:"enum=pristine"`
+	// How long a guest lives: pristine is a fresh one for every call, session one for
+	// all calls of a run, which take turns. Default: pristine.
+	Instances string `yaml:"instances,omitempty" json:"instances,omitempty" jsonschema:"enum=pristine,enum=session"`
 	// Where a guest runs. Default: inprocess.
 	Isolation string `yaml:"isolation,omitempty" json:"isolation,omitempty" jsonschema:"enum=inprocess"`
 

@@ -1,6 +1,7 @@
 ;; An Extism plugin that keeps what it can keep: in its memory, a global, a variable and a descriptor.
 (module
   (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "input_length" (func $input (result i64)))
   (import "extism:host/env" "length" (func $length (param i64) (result i64)))
   (import "extism:host/env" "store_u8" (func $store (param i64 i32)))
   (import "extism:host/env" "output_set" (func $output (param i64 i64)))
@@ -35,6 +36,12 @@
     (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
     (i32.store8 (i32.const 17) (global.get $calls)))
   (func (export "count") (result i32) (call $count) (call $say (i32.const 16) (i32.const 2)) (i32.const 0))
+  ;; Counts, and breaks off when its request has more than 100 bytes.
+  (func (export "call") (result i32)
+    (call $count)
+    (if (i64.gt_u (call $input) (i64.const 100)) (then unreachable))
+    (call $say (i32.const 16) (i32.const 2))
+    (i32.const 0))
   (func (export "traps") (result i32) (call $count) unreachable)
   (func (export "loops") (result i32) (call $count) (loop $l (br $l)) (i32.const 0))
   (func (export "exits") (result i32) (call $count) (call $exit (i32.const 3)) (i32.const 0))
