@@ -38,9 +38,9 @@ func reactorOf(t testing.TB, m *Module) *guests {
 	return r.guests
 }
 
-// ISO-1: a call finds nothing of the one before. Its guest is the same instance,
-// put back byte for byte.
-func TestEveryCallFindsTheGuestAsItWasInitialised(t *testing.T) {
+// A call finds nothing of the one before. Its guest is the same instance, put back
+// byte for byte.
+func TestISO1EveryCallFindsTheGuestAsItWasInitialised(t *testing.T) {
 	m := load(t, newEngine(t), guestSource(t))
 	for range 200 {
 		if n := tell(t, m, "count", nil); n != "1" {
@@ -58,9 +58,9 @@ func TestEveryCallFindsTheGuestAsItWasInitialised(t *testing.T) {
 	}
 }
 
-// ISO-5: what is random differs in each call, though all guests come from one
-// image: bytes of the system, Go's generator, and the order of a new map.
-func TestRandomThingsDifferInEachCall(t *testing.T) {
+// What is random differs in each call, though all guests come from one image:
+// bytes of the system, Go's generator, and the order of a new map.
+func TestISO5RandomThingsDifferInEachCall(t *testing.T) {
 	m := load(t, newEngine(t), guestSource(t))
 	for _, tool := range []string{"random", "rand", "maporder", "maphash"} {
 		seen := map[string]bool{}

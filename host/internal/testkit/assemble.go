@@ -93,7 +93,7 @@ func instructions() map[string]instruction {
 		"i32.const": {code: "\x41", operands: "s"}, "i64.const": {code: "\x42", operands: "s"},
 		"i32.eqz": {code: "\x45"}, "i32.eq": {code: "\x46"}, "i32.ne": {code: "\x47"}, "i32.lt_u": {code: "\x49"}, "i32.gt_u": {code: "\x4b"},
 		"i64.eqz": {code: "\x50"}, "i64.eq": {code: "\x51"}, "i64.ne": {code: "\x52"}, "i64.lt_s": {code: "\x53"}, "i64.lt_u": {code: "\x54"},
-		"i32.add": {code: "\x6a"}, "i32.sub": {code: "\x6b"}, "i32.mul": {code: "\x6c"}, "i32.and": {code: "\x71"}, "i32.or": {code: "\x72"},
+		"i32.add": {code: "\x6a"}, "i32.sub": {code: "\x6b"}, "i32.mul": {code: "\x6c"}, "i32.and": {code: "\x71"}, "i32.shr_u": {code: "\x76"}, "i32.or": {code: "\x72"},
 		"i64.add": {code: "\x7c"}, "i64.sub": {code: "\x7d"}, "i64.xor": {code: "\x85"}, "i64.or": {code: "\x84"}, "i64.shl": {code: "\x86"},
 		"i32.wrap_i64": {code: "\xa7"}, "i64.extend_i32_u": {code: "\xad"},
 		"ref.null_func": {code: "\xd0\x70"}, "ref.null_extern": {code: "\xd0\x6f"}, "ref.is_null": {code: "\xd1"}, "ref.func": {code: "\xd2", operands: "u"},

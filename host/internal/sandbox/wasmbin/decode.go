@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 var magic = []byte("\x00asm\x01\x00\x00\x00")
@@ -476,6 +477,9 @@ func (m *Module) readFuncNames(r *reader) []funcName {
 		f.name = r.take(r.u32())
 		if len(f.name) > m.lim.Names {
 			f.name = f.name[:m.lim.Names]
+		}
+		if !utf8.Valid(f.name) { // the engine would refuse the module
+			f.name = bytes.ToValidUTF8(f.name, []byte("\uFFFD"))
 		}
 		if int64(f.index) <= last {
 			r.fail(Malformed, "names out of order")
