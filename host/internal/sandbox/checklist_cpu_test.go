@@ -173,7 +173,7 @@ func TestCPU3BulkOperationsAreStopped(t *testing.T) {
 			}
 			return out
 		}, want: []Fault{""}, says: "done"})
-		l.suffers(t, attack{what: name + " over and over", src: short(bulk(10_000, code).source("often"), within(50*time.Millisecond)), want: timeout})
+		l.suffers(t, attack{what: name + " over and over", src: short(bulk(100_000, code).source("often"), within(50*time.Millisecond)), want: timeout})
 	}
 	half := parts{call: "i32.const 16300 memory.grow drop i32.const 530000000 i32.const 4096 i32.const 530000000 memory.copy " +
 		"i32.const 4096 i32.const 530000000 i32.const 530000000 memory.copy " + answers()}

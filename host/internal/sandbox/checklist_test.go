@@ -209,7 +209,11 @@ func (l *lab) suffers(t *testing.T, attacks ...attack) {
 			start := time.Now()
 			out := do(m)
 			took := time.Since(start)
-			if gc := longest(); gc > overrun {
+			gc := longest()
+			t.Logf("took %v, collections at most %v", took, gc)
+			// What guests take of the host, such as stacks, the race detector marks byte
+			// by byte, and a collection waits for it.
+			if gc > overrun*slowness {
 				t.Errorf("a collection took %v", gc)
 			}
 			memory := residentPeak(t) - before
