@@ -211,7 +211,7 @@ func TestMEM5WhatIsCopiedIsCheckedBefore(t *testing.T) {
 		"no JSON":                    {json.RawMessage("{"), FaultInvalidArgs},
 		"of a hundred million bytes": {text(100_000_000), FaultInvalidArgs},
 	} {
-		l.suffers(t, attack{what: "arguments " + name, src: parts{}.source("args"), call: Call{Arguments: tc.args}, want: []Fault{tc.want}, most: 600 * policy.MiB})
+		l.suffers(t, attack{what: "arguments " + name, src: parts{}.source("args"), call: Call{Arguments: tc.args}, want: []Fault{tc.want}, most: slack})
 	}
 }
 

@@ -148,6 +148,8 @@ func (m *Module) request(g *guest, c Call) (*request, error) {
 		args = json.RawMessage("{}")
 	}
 	switch {
+	case int64(len(args)) > g.limits.Input: // before anything reads them
+		return nil, tooMuchInput(len(args), g.limits.Input)
 	case !json.Valid(args):
 		return nil, fault(FaultInvalidArgs, "the arguments are not valid JSON")
 	case strings.ContainsRune(c.Tool, 0):
@@ -162,9 +164,13 @@ func (m *Module) request(g *guest, c Call) (*request, error) {
 		return nil, err
 	}
 	if int64(len(req.input)) > g.limits.Input {
-		return nil, fault(FaultInvalidArgs, "the arguments are too large: %s, the limit is %s", size(int64(len(req.input))), size(g.limits.Input))
+		return nil, tooMuchInput(len(req.input), g.limits.Input)
 	}
 	return req, nil
+}
+
+func tooMuchInput(n int, limit int64) *FaultError {
+	return fault(FaultInvalidArgs, "the arguments are too large: %s, the limit is %s", size(int64(n)), size(limit))
 }
 
 // run prepares a guest, lets do use it, and accounts for it whatever happens.
