@@ -22,6 +22,7 @@ type guest struct {
 
 	running    *export // that was called; nil: none
 	stackLimit int64   // bytes
+	pace       pace
 
 	arena     *arena
 	sink      *hostfn.LogSink

@@ -19,27 +19,57 @@ import (
 // linkPause puts the function that guests call after each slice into a runtime.
 func linkPause(ctx context.Context, r wazero.Runtime) error {
 	pause := api.GoFunc(func(ctx context.Context, result []uint64) {
-		result[0] = 0
-		if guestOf(ctx).mustStop() {
-			result[0] = 1
-		}
+		result[0] = uint64(guestOf(ctx).pause())
 	})
 	_, err := r.NewHostModuleBuilder(wasmbin.HostModule).NewFunctionBuilder().
 		WithGoFunction(pause, nil, []api.ValueType{i32}).Export(wasmbin.PauseImport).Instantiate(ctx)
 	return err
 }
 
-// mustStop is what the host does between two slices of a guest's work. The clock
-// is looked at, too: a timer may be late when guests compute on every processor.
-func (g *guest) mustStop() bool {
-	if g.ctx.Err() != nil || !time.Now().Before(g.watch.end) {
-		return true
+// pause is what the host does between two slices of a guest's work: it returns how
+// long the next one is, or 0 when the guest has to stop. The clock is looked at,
+// too: a timer may be late when guests compute on every processor.
+func (g *guest) pause() int32 {
+	now := time.Now()
+	if g.ctx.Err() != nil || !now.Before(g.watch.end) {
+		return 0
 	}
 	if g.running.size() > g.stackLimit {
 		g.watch.stop(fault(FaultStack, "the tool called itself too deeply and was stopped (its stack may take %s); ask for something less nested", size(g.stackLimit)))
-		return true
+		return 0
 	}
-	return false
+	return g.pace.next(now)
+}
+
+// pace makes slices last about as long as they should, in time. The units in which
+// they are counted cannot: a page that is written for the first time takes ten
+// thousand times as long as most instructions, and much of what is charged in the
+// code of Go is not done.
+type pace struct {
+	slice int32
+	since time.Time
+}
+
+const (
+	minSlice = 10_000
+	// A slice that was shorter than brief is followed by one twice as long, and
+	// one that took longer than lengthy by one of a quarter. To pause takes 0.2 us.
+	brief   = 25 * time.Microsecond
+	lengthy = 100 * time.Microsecond
+)
+
+func (p *pace) next(now time.Time) int32 {
+	took := now.Sub(p.since)
+	p.since = now
+	switch {
+	case p.slice == 0:
+		p.slice = wasmbin.DefaultSlice
+	case took < brief:
+		p.slice = min(2*p.slice, wasmbin.MaxSlice)
+	case took > lengthy:
+		p.slice = max(p.slice/4, minSlice)
+	}
+	return p.slice
 }
 
 // stopwatch bounds one call and remembers why it was stopped.

@@ -68,7 +68,7 @@ func (c *checker) enter(i int) {
 	c.locals = append(c.locals[:0], t.Params...)
 	runs := c.readLocals()
 	c.ctrl = append(c.ctrl[:0], frame{op: opBlock, results: t.Results, gap: -1})
-	c.emit.begin(runs, len(c.locals)-len(t.Params))
+	c.emit.begin(runs, len(t.Params), len(c.locals)-len(t.Params))
 }
 
 func (c *checker) inside() bool { return len(c.ctrl) > 0 && c.r.err == nil }

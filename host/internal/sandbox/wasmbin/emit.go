@@ -1,18 +1,26 @@
 package wasmbin
 
+import "slices"
+
 // emitter writes a function anew, with points put in where the guest is charged
 // for work and looks whether it has to stop.
 //
 // Work is charged before it is done. Without exact fuel, a function and each of
 // its loops is a region: all of its instructions that are in no inner loop.
 // They run at most once each time that its head is passed, so the head charges
-// their sum, or at most [Options.Gap], and on any way through the region that
-// is longer than that there are more points. So what is charged is never less
-// than what is done, and no way without a point is longer than a gap.
+// their sum, or at most maxHead; on any way through the region that is longer than
+// a gap there are more points. So what is charged is never less than a fifth of
+// what is done, and no way without a point is longer than a gap. To charge no more
+// than that is for the code of Go, in which a function is one loop, and a turn of
+// it a small part of its sum.
 //
 // A body that costs little and calls nothing outside of its loops is a region
 // without a head: every call is charged what such a body may cost. Most of the
 // time of small functions would go into their heads.
+//
+// What is left of the slice is in a global, in memory. A loop that calls nothing
+// keeps it in a local, too, and writes the global without reading it: a processor
+// takes longer to read what it has just written than a short loop for a turn.
 //
 // With exact fuel every stretch of code that runs as a whole is charged what it
 // costs where it begins, and the points only look.
@@ -27,6 +35,9 @@ type emitter struct {
 	cur     int   // the stretch that the next instruction belongs to, with exact fuel; -1: it is never reached
 	regions []region
 	runs    []localRun
+	loops   []loop
+	open    []int // indices of the loops around, and of the body
+	locals  int   // of the function, parameters included
 	wasDead bool
 	instrs  int // of the function
 	wide    bool
@@ -42,12 +53,19 @@ type region struct {
 	calls bool // one of them may do work that is not counted here
 }
 
+// loop is the body of the function, or a loop in it.
+type loop struct {
+	plain bool // nothing in it reads or writes what is left of the slice but its points
+}
+
 // point is a place in the new code.
 type point struct {
-	pos   int
-	cost  int // index of what it charges; -1: see emitter.charge
-	kind  pointKind
-	calls bool // of a head: its region calls functions
+	loop   int // index of the loop that it is in
+	pos    int
+	cost   int // index of what it charges; -1: see emitter.charge
+	kind   pointKind
+	calls  bool // of a head: its region calls functions
+	enters int  // of an entry: the index of the loop
 }
 
 type pointKind byte
@@ -57,10 +75,13 @@ const (
 	gapPoint                    // on a long way: looks
 	blockPoint                  // of a stretch: charges
 	fixedPoint                  // in front of one long instruction: charges it and looks
+	entryPoint                  // of a loop, before it: reads what is left
 )
 
 // begin starts a function.
-func (e *emitter) begin(runs []localRun, locals int) {
+func (e *emitter) begin(runs []localRun, params, locals int) {
+	e.loops, e.open = append(e.loops[:0], loop{}), append(e.open[:0], 0)
+	e.locals = params + locals
 	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
 	e.runs, e.instrs, e.wide = runs, 0, false
 	e.head()
@@ -77,8 +98,21 @@ func (e *emitter) head() {
 func (e *emitter) stretch(k pointKind) int {
 	e.cur = len(e.costs)
 	e.costs = append(e.costs, 0)
-	e.points = append(e.points, point{pos: len(e.out), cost: e.cur, kind: k})
+	e.add(k, e.cur)
 	return e.cur
+}
+
+// add puts a point here.
+func (e *emitter) add(k pointKind, cost int) {
+	e.points = append(e.points, point{loop: e.open[len(e.open)-1], pos: len(e.out), cost: cost, kind: k})
+}
+
+// meddle says that something here reads or writes what is left of the slice, or
+// that the loops around are of a form in which a local more costs too much.
+func (e *emitter) meddle() {
+	for _, l := range e.open {
+		e.loops[l].plain = false
+	}
 }
 
 func (e *emitter) here() *region { return &e.regions[len(e.regions)-1] }
@@ -111,8 +145,11 @@ func (e *emitter) before(c *checker) {
 	case opMemoryFill, opMemoryCopy:
 		r.calls = true
 	}
+	if r.calls || in.op == opBrTable {
+		e.meddle()
+	}
 	if r.gap > 0 && r.gap+w+charged > e.opt.Gap {
-		e.points = append(e.points, point{pos: len(e.out), cost: -1, kind: gapPoint})
+		e.add(gapPoint, -1)
 		r.gap = 0
 	}
 	r.gap += w + charged
@@ -124,7 +161,8 @@ func (e *emitter) before(c *checker) {
 	}
 	if n := e.fixed(in); n > 0 {
 		e.costs = append(e.costs, n)
-		e.points = append(e.points, point{pos: len(e.out), cost: len(e.costs) - 1, kind: fixedPoint})
+		e.add(fixedPoint, len(e.costs)-1)
+		e.meddle()
 	}
 }
 
@@ -155,6 +193,7 @@ func (e *emitter) closed(c *checker, f *frame) {
 	}
 	if f.op == opLoop {
 		e.regions = e.regions[:len(e.regions)-1]
+		e.open = e.open[:len(e.open)-1]
 		e.split = true
 		return
 	}
@@ -192,6 +231,12 @@ func (e *emitter) after(c *checker) {
 		e.call(helperFill)
 	case opMemoryCopy:
 		e.call(helperCopy)
+	case opLoop:
+		e.add(entryPoint, -1)
+		e.points[len(e.points)-1].enters = len(e.loops)
+		e.loops = append(e.loops, loop{plain: true})
+		e.open = append(e.open, len(e.loops)-1)
+		e.out = appendInstr(e.out, in)
 	case opCall, opRefFunc:
 		e.out = appendU32(append(e.out, byte(in.op)), e.m.moved(in.x))
 	default:
@@ -246,10 +291,7 @@ func (e *emitter) call(h uint32) {
 // finish appends the body of the function, without its length. Its calls are
 // charged frame, besides.
 func (e *emitter) finish(b []byte, frame int) []byte {
-	b = appendU32(b, uint32(len(e.runs)))
-	for _, r := range e.runs {
-		b = append(appendU32(b, r.n), byte(r.t))
-	}
+	b = e.appendLocals(b)
 	from := 0
 	for _, p := range e.points {
 		b = append(b, e.out[from:p.pos]...)
@@ -263,8 +305,28 @@ func (e *emitter) finish(b []byte, frame int) []byte {
 	return append(b, e.out[from:]...)
 }
 
+// appendLocals declares the locals, and one more if there is a plain loop.
+func (e *emitter) appendLocals(b []byte) []byte {
+	more := slices.ContainsFunc(e.loops, func(l loop) bool { return l.plain })
+	n := len(e.runs)
+	if more {
+		n++
+	}
+	b = appendU32(b, uint32(n))
+	for _, r := range e.runs {
+		b = append(appendU32(b, r.n), byte(r.t))
+	}
+	if more {
+		b = append(b, 1, byte(I32))
+	}
+	return b
+}
+
 // point writes what happens at p.
 func (e *emitter) point(b []byte, p point, frame int) []byte {
+	if p.kind == entryPoint {
+		return e.enter(b, p)
+	}
 	cost := 0
 	if p.cost >= 0 {
 		cost = e.costs[p.cost]
@@ -272,27 +334,46 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 	if !e.opt.Fuel {
 		switch p.kind {
 		case headPoint:
-			cost = max(1, min(cost, e.opt.Gap))
+			cost = max(1, min(cost, maxHead, e.opt.Gap))
 		case gapPoint:
 			cost = e.opt.Gap
 		}
 	}
+	plain := e.loops[p.loop].plain
 	if cost+frame > 0 {
-		b = e.charge(b, cost+frame)
+		b = e.charge(b, cost+frame, plain)
 	}
 	if frame > 0 && e.opt.Fuel {
 		b = e.repay(b, frame)
 	}
 	if p.kind != blockPoint {
-		b = e.look(b)
+		b = e.look(b, plain)
 	}
 	return b
 }
 
-// charge takes cost from what is left of the slice.
-func (e *emitter) charge(b []byte, cost int) []byte {
+// enter reads what is left of the slice into the local, in front of the outermost
+// plain loops.
+func (e *emitter) enter(b []byte, p point) []byte {
+	if !e.loops[p.enters].plain || e.loops[p.loop].plain {
+		return b
+	}
 	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+	return appendU32(append(b, byte(opLocalSet)), uint32(e.locals))
+}
+
+// charge takes cost from what is left of the slice, which a plain loop has in the
+// local, too.
+func (e *emitter) charge(b []byte, cost int, plain bool) []byte {
+	if plain {
+		b = appendU32(append(b, byte(opLocalGet)), uint32(e.locals))
+	} else {
+		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+	}
 	b = append(appendSigned(append(b, byte(opI32Const)), int64(cost)), byte(opI32Sub))
+	if plain {
+		b = appendU32(append(b, byte(opLocalTee)), uint32(e.locals))
+	}
 	return appendU32(append(b, byte(opGlobalSet)), e.global+globalLeft)
 }
 
@@ -304,12 +385,23 @@ func (e *emitter) repay(b []byte, n int) []byte {
 }
 
 // look pauses when nothing is left of the slice.
-func (e *emitter) look(b []byte) []byte {
-	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+func (e *emitter) look(b []byte, plain bool) []byte {
+	if plain {
+		b = appendU32(append(b, byte(opLocalGet)), uint32(e.locals))
+	} else {
+		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+	}
 	b = append(b, byte(opI32Const), 0, byte(opI32LtS), byte(opIf), emptyBlock)
 	b = appendU32(append(b, byte(opCall)), e.base+helperPause)
+	if plain {
+		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+		b = appendU32(append(b, byte(opLocalSet)), uint32(e.locals))
+	}
 	return append(b, byte(opEnd))
 }
+
+// maxHead is the most that a head charges for its region.
+const maxHead = 500
 
 // headless is the most that a body without a head costs.
 func (o *Options) headless() int { return min(maxHeadless, o.Gap) }

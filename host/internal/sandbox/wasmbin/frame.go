@@ -7,7 +7,7 @@ package wasmbin
 const (
 	// freeFrame is what a frame may take without being charged, in bytes. A call
 	// costs so much that a slice has room for several hundred such frames.
-	freeFrame = 8 << 10
+	freeFrame = 4 << 10
 	frameUnit = 64 // bytes a unit
 )
 

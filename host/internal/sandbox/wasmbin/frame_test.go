@@ -68,7 +68,7 @@ func recursions() map[string][]byte {
 func TestTheStackGrowsLittleBetweenPauses(t *testing.T) {
 	const (
 		limit  = 16 << 20
-		growth = 8 << 20
+		growth = 16 << 20
 	)
 	for name, wasm := range recursions() {
 		for _, fuel := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestTheStackGrowsLittleBetweenPauses(t *testing.T) {
 			var f api.Function
 			stack := func() int { return reflect.ValueOf(f).Elem().FieldByName("stack").Len() }
 			pauses, last := 0, 0
-			servePauses(t, r, func() {
+			servePauses(t, r, wasmbin.MaxSlice, func() {
 				pauses++
 				if last = stack(); last > limit {
 					panic("enough")

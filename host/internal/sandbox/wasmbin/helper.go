@@ -47,9 +47,14 @@ func (w *writer) helpers() []helper {
 func (w *writer) global(k uint32) uint32 { return uint32(len(w.m.globals)) + k }
 
 // yield leaves compiled code for the host, where the scheduler and the garbage
-// collector get their turn, and traps if the guest has to stop.
-func (w *writer) yield(a *asm) {
+// collector get their turn, and traps if the guest has to stop. The next slice is
+// left in the local, or dropped.
+func (w *writer) yield(a *asm, slice int) {
 	a.index(opCall, uint32(w.m.importedFuncs))
+	if slice >= 0 {
+		a.index(opLocalTee, uint32(slice))
+	}
+	a.op(0x45) // i32.eqz
 	a.block(opIf)
 	a.op(opUnreachable, opEnd)
 }
@@ -57,35 +62,36 @@ func (w *writer) yield(a *asm) {
 // pause gives the guest a new slice, with exact fuel as long as there is some.
 func (w *writer) pause() []byte {
 	left, fuel := w.global(globalLeft), w.global(globalFuel)
+	const slice, part = 0, 1 // locals
 	if !w.o.Fuel {
-		a := &asm{b: []byte{0}}
-		a.i32(w.o.Slice)
+		a := &asm{b: []byte{1, 1, byte(I32)}}
+		w.yield(a, slice)
+		a.index(opLocalGet, slice)
 		a.index(opGlobalSet, left)
-		w.yield(a)
 		a.op(opEnd)
 		return a.b
 	}
-	a := &asm{b: []byte{1, 1, byte(I64)}}
-	const slice = 0 // the local
-	w.yield(a)
+	a := &asm{b: []byte{2, 1, byte(I32), 1, byte(I64)}}
+	w.yield(a, slice)
 	a.block(opLoop)
 	a.index(opGlobalGet, fuel)
 	a.op(0x50) // i64.eqz
 	a.block(opIf)
 	a.op(opUnreachable, opEnd)
-	// slice = min(fuel, Slice)
-	a.index(opGlobalGet, fuel)
-	a.i64(int64(w.o.Slice))
-	a.index(opGlobalGet, fuel)
-	a.i64(int64(w.o.Slice))
+	// part = min(fuel, slice)
+	for range 2 {
+		a.index(opGlobalGet, fuel)
+		a.index(opLocalGet, slice)
+		a.op(opI64ExtendU32)
+	}
 	a.op(0x54, opSelect) // i64.lt_u
-	a.index(opLocalSet, slice)
+	a.index(opLocalSet, part)
 	a.index(opGlobalGet, fuel)
-	a.index(opLocalGet, slice)
+	a.index(opLocalGet, part)
 	a.op(opI64Sub)
 	a.index(opGlobalSet, fuel)
 	a.index(opGlobalGet, left)
-	a.index(opLocalGet, slice)
+	a.index(opLocalGet, part)
 	a.op(opI32WrapI64, opI32Add)
 	a.index(opGlobalSet, left)
 	a.index(opGlobalGet, left)
@@ -155,7 +161,7 @@ func (w *writer) bulk(op opcode) []byte {
 	// pieces repeats step as long as more than a piece is left.
 	pieces := func(step func()) {
 		a.block(opLoop)
-		w.yield(a)
+		w.yield(a, -1)
 		a.index(opLocalGet, n)
 		a.i32(w.o.Piece)
 		a.op(opI32GtU)

@@ -170,8 +170,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "3 557117fa1bee256c525cf717075fab42a0ea9f705ab54c2030b1686e37d48253",
-		true:  "3 2b0622c46fba5909e6fccbb2cc26f01fc3561594291142cbb516a563b8582c1f",
+		false: "4 d73c4c4a1a60bfb5c41fc1eec65b0b811326ceabe22e39ec8093d512799f285b",
+		true:  "4 05756f17fcdd3b32e6421ffcc7c821cc8b97504c0c1f896c5718a36f5d218580",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {

@@ -23,14 +23,14 @@ func rewrite(wasm []byte, lim wasmbin.Limits, o wasmbin.Options) (*wasmbin.Outpu
 }
 
 // servePauses gives rewritten modules the function that they import, which does
-// what is said, if anything, and lets them go on.
-func servePauses(t testing.TB, r wazero.Runtime, do func()) {
+// what is said, if anything, and lets them go on for so long.
+func servePauses(t testing.TB, r wazero.Runtime, slice int, do func()) {
 	t.Helper()
 	pause := api.GoFunc(func(_ context.Context, result []uint64) {
 		if do != nil {
 			do()
 		}
-		result[0] = 0
+		result[0] = uint64(slice)
 	})
 	_, err := r.NewHostModuleBuilder(wasmbin.HostModule).NewFunctionBuilder().
 		WithGoFunction(pause, nil, []api.ValueType{api.ValueTypeI32}).Export(wasmbin.PauseImport).Instantiate(t.Context())

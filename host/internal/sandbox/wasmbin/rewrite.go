@@ -8,12 +8,12 @@ import (
 
 // Version changes whenever Rewrite makes other code of the same module, so that
 // what is kept of an older one is not used.
-const Version = 3
+const Version = 4
 
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {
-	// Slice is how much work a guest does before it lets the host run: units
-	// of about half a nanosecond. 0: DefaultSlice.
+	// Slice is how much work a guest does before it lets the host run for the
+	// first time: units of about half a nanosecond. 0: DefaultSlice.
 	Slice int
 	// Gap is the longest way without a look at the slice, in units. 0: DefaultGap.
 	Gap int
@@ -28,6 +28,7 @@ type Options struct {
 // Defaults of [Options].
 const (
 	DefaultSlice = 30_000
+	MaxSlice     = 120_000
 	DefaultGap   = 2500
 	DefaultPiece = 256 << 10
 
@@ -35,8 +36,9 @@ const (
 )
 
 // The function without parameters that a rewritten module imports, and calls
-// after each slice. It returns an i32: if that is not 0 the guest traps. No
-// module that [Decode] takes imports from [HostModule] itself.
+// after each slice and between the pieces of a bulk operation. It returns an i32,
+// the length of the next slice, at most [MaxSlice]; at 0 the guest traps. No module
+// that [Decode] takes imports from [HostModule] itself.
 const (
 	HostModule  = reserved + "host"
 	PauseImport = "pause"

@@ -112,7 +112,7 @@ func TestTheSpecificationsSuiteRunsAlike(t *testing.T) {
 						if _, err := p.sides[i].r.Instantiate(t.Context(), spectest); err != nil {
 							t.Fatal(err)
 						}
-						servePauses(t, p.sides[i].r, nil)
+						servePauses(t, p.sides[i].r, opts.Slice, nil)
 					}
 					p.play(f)
 					for i := range p.sides {
