@@ -524,7 +524,7 @@ func pausesOf(t *testing.T, wasm []byte) (pauses int) {
 			t.Error(err)
 		}
 	}()
-	pause := api.GoFunc(func(_ context.Context, result []uint64) { pauses++; result[0] = 0 })
+	pause := api.GoFunc(func(_ context.Context, result []uint64) { pauses++; result[0] = wasmbin.DefaultSlice })
 	if _, err := r.NewHostModuleBuilder(wasmbin.HostModule).NewFunctionBuilder().
 		WithGoFunction(pause, nil, []api.ValueType{i32}).Export(wasmbin.PauseImport).Instantiate(t.Context()); err != nil {
 		t.Fatal(err)
