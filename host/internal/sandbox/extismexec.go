@@ -140,7 +140,7 @@ func (s *extismState) ended(err error) error {
 	case !errors.As(err, &known):
 		return err
 	}
-	if known.Detail == "" {
+	if known.Detail == "" && !known.Fault.byHost() {
 		known.Detail = cleanLines(err.Error(), maxDetail)
 	}
 	return known

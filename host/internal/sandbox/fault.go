@@ -40,10 +40,21 @@ func (g *guest) explain(err error) *FaultError {
 		return fault(FaultInvalidResult, "%s", said.Error())
 	}
 	f := g.classify(err)
-	if f.Detail == "" {
+	if !f.Fault.byHost() {
 		f.Detail = cleanLines(err.Error(), maxDetail)
 	}
 	return f
+}
+
+// byHost says that the host ended the guest. It does so with a trap, whose text
+// says nothing of the reason.
+func (f Fault) byHost() bool {
+	switch f {
+	case FaultTimeout, FaultFuel, FaultStack, FaultOutput, FaultHostCalls, FaultDenied, FaultCancelled:
+		return true
+	default:
+		return false
+	}
 }
 
 // exitedWith is a guest that ended itself.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,39 @@ func checkShown(t *testing.T, out Outcome) {
 		t.Errorf("not one clean line: %q", text)
 	case strings.ContainsAny(out.Detail, "\x1b\x00"):
 		t.Errorf("raw control characters: %q", out.Detail)
+	case slices.Contains(endedByHost, out.Fault) && strings.Contains(out.Detail, "wasm"):
+		t.Errorf("%s shows how the host ends a guest: %q", out.Fault, out.Detail)
+	}
+}
+
+// endedByHost are the faults that the engine's error says nothing of: the host
+// ends a guest with a trap.
+var endedByHost = []Fault{FaultTimeout, FaultFuel, FaultStack, FaultOutput, FaultHostCalls, FaultDenied, FaultCancelled}
+
+func TestDetailHasTheTrapOfTheGuestAndNotOfTheHost(t *testing.T) {
+	e := newEngine(t)
+	for name, c := range map[string]struct {
+		src  Source
+		want Fault
+		trap bool // the detail has it
+	}{
+		"fuel":             {parts{call: forever + answers()}.source("fuel"), FaultFuel, false},
+		"fuel of a start":  {parts{funcs: []function{{typeNothing, "", forever}}, start: "$0"}.source("start"), FaultFuel, false},
+		"fuel of a plugin": {firstForm("nop", "i32.const 0", forever+"i32.const 0"), FaultFuel, false},
+		"stack":            {source(t, "recurse"), FaultStack, false},
+		"its own":          {source(t, "trap"), FaultTrap, true},
+		"after a refusal":  {source(t, "memgrow"), FaultMemory, true},
+	} {
+		c.src.Policy.Limits.Timeout = time.Minute
+		if c.want == FaultFuel {
+			c.src.Policy.Limits.Fuel = 20_000_000
+			c.src.Policy.Grants.Env = map[string]string{"A": "b"} // each call starts its own guest
+		}
+		out := load(t, e, c.src).Call(t.Context(), Call{})
+		if out.Fault != c.want || strings.Contains(out.Detail, wasmError) != c.trap {
+			t.Errorf("%s: %q %q", name, out.Fault, out.Detail)
+		}
+		checkShown(t, out)
 	}
 }
 
