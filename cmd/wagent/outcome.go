@@ -60,7 +60,8 @@ func callFailure(o *host.Outcome, t *manifest.Tool) string {
 	case run.KindFuel:
 		return fmt.Sprintf("stopped at its limit of %d units of work (limits.fuel, --fuel)", p.Limits.Fuel)
 	case run.KindMemory:
-		return fmt.Sprintf("stopped at its memory limit of %s (limits.memory, --memory)", bytesText(p.Limits.Memory))
+		return fmt.Sprintf("stopped at its memory limit of %s (limits.memory, --memory): it had %s and asked for more than was left",
+			bytesText(p.Limits.Memory), bytesText(o.Receipt.PeakMemoryBytes))
 	case run.KindOutput:
 		return fmt.Sprintf("stopped at its output limit of %s (limits.output, --output-limit)", bytesText(p.Limits.Output))
 	default:

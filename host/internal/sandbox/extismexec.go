@@ -89,7 +89,7 @@ const (
 func (in *instance) beginExtism() error {
 	g := in.guest
 	if g.shared && !g.arena.fits(extismKernel) {
-		return extismMemory(g)
+		return g.arena.tooMuch()
 	}
 	if err := in.start(); err != nil {
 		return err

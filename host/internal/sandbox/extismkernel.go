@@ -73,7 +73,7 @@ func (k *kernel) alloc(n uint64) uint64 {
 	case n == 0:
 		return 0
 	case n > uint64(max(k.arena.limit, 0)):
-		k.arena.refused = true
+		k.arena.refuse(n)
 		return 0
 	}
 	need := n + blockHeader
@@ -136,7 +136,7 @@ func (k *kernel) holdBlock() bool {
 func (k *kernel) grow(pages uint64) bool {
 	size := uint64(len(k.data)) + pages*pageSize
 	if size > 1<<32 {
-		k.arena.refused = true
+		k.arena.refuse(pages * pageSize)
 		return false
 	}
 	if pages > 0 && !k.resize(size) {

@@ -42,7 +42,7 @@ func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
 	s := &extismState{guest: g, config: p.config, vars: variables{byName: make(map[string][]byte)}, start: start}
 	if s.kernel = newKernel(g.arena, start.Slice(extismKernel)); s.kernel == nil {
 		p.spare.put(start, 0)
-		return nil, extismMemory(g)
+		return nil, g.arena.tooMuch()
 	}
 	g.plugin = s
 	return s, nil
@@ -52,15 +52,11 @@ func newExtismState(g *guest, p *extismPlugin) (*extismState, error) {
 // more.
 func (s *extismState) end(p *extismPlugin) { p.spare.put(s.start, min(s.dirty, extismKernel)) }
 
-func extismMemory(g *guest) *FaultError {
-	return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
-}
-
 // give puts data into a new block and returns its offset, 0 for no data.
 func (s *extismState) give(data []byte) (uint64, error) {
 	at := s.alloc(uint64(len(data)))
 	if at == 0 && len(data) > 0 {
-		return 0, extismMemory(s.guest)
+		return 0, s.guest.arena.tooMuch()
 	}
 	return at, s.put(at, data)
 }
@@ -139,7 +135,7 @@ func extismVarSet(s *extismState, v []uint64) error {
 		return hostTrap("the plugin's variables are larger than 1 MiB")
 	}
 	if !s.arena.fits(more) {
-		return extismMemory(s.guest)
+		return s.guest.arena.tooMuch()
 	}
 	s.forget(string(name))
 	s.vars.byName[string(name)] = append([]byte(nil), value...)

@@ -71,7 +71,7 @@ func (g *guest) classify(err error) *FaultError {
 	case g.outOfFuel && isTrap(text):
 		return fault(FaultFuel, "the tool used up its fuel (limit %d) and was stopped; ask for less at once", g.limits.Fuel)
 	case errors.As(err, &exit) && exit.ExitCode() != 0 && g.arena.refused, g.arena.refused && isTrap(text):
-		return fault(FaultMemory, "the tool needed more memory than its limit of %s; ask for less at once", size(g.limits.Memory))
+		return g.arena.tooMuch()
 	case errors.As(err, &exit):
 		return g.exitedWith(exit.ExitCode())
 	case strings.HasPrefix(strings.TrimPrefix(text, wasmError), stackOverflow):

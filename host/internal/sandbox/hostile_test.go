@@ -162,6 +162,31 @@ func TestMemoryThatIsRefusedIsNotCounted(t *testing.T) {
 	}
 }
 
+// A call that ends at its limit may have had far less: the fault says why.
+func TestMemoryThatIsRefusedIsTold(t *testing.T) {
+	e := newEngine(t)
+	grow := func(pages int) string { return fmt.Sprintf("i32.const %d memory.grow drop ", pages) }
+	enough := func(s *Source) { s.Policy.Limits.Memory = 64 * policy.MiB }
+	for want, src := range map[string]Source{
+		"64 MiB (it had 36.5 MiB and asked for 40 MiB more)": parts{call: grow(36*16+6) + grow(640) + "unreachable"}.source("large"),
+		"64 MiB (it had 128 KiB and asked for 2.4 GiB more)": parts{call: grow(40_000) + "unreachable"}.source("larger"),
+		"64 MiB (it had 63.9 MiB and asked for 1 MiB more)":  parts{call: grow(63*16+13) + grow(40_000) + grow(16) + "unreachable"}.source("last"),
+	} {
+		out := load(t, e, src, enough).Call(t.Context(), Call{})
+		if out.Fault != FaultMemory || !strings.Contains(said(out), "than its limit of "+want+"; ask for less") {
+			t.Errorf("%q %q, want %s", out.Fault, said(out), want)
+		}
+	}
+	// A plugin's memory has a part with the host, and its blocks are of any size.
+	for n, want := range map[int64]string{3 << 20: "than its limit of 2 MiB (it had 1 MiB and asked for 3 MiB more)", -1: "asked for 8589934592 GiB more)"} {
+		a := &arena{limit: 2 * policy.MiB}
+		k := newKernel(a, make([]byte, extismKernel))
+		if at := k.alloc(uint64(n)); at != 0 || !a.refused || !strings.Contains(a.tooMuch().Message, want) {
+			t.Errorf("%d bytes at %d: %v", n, at, a.tooMuch())
+		}
+	}
+}
+
 func TestWritesEndWithTheCall(t *testing.T) {
 	g, err := newGuest(t.Context(), policy.Default(), nil, Call{})
 	if err != nil {

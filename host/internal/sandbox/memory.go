@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tetratelabs/wazero/experimental"
@@ -16,8 +18,28 @@ type arena struct {
 	limit   int64
 	total   int64
 	peak    int64
-	refused bool // more was asked for than the limit allows
+	refused bool    // more was asked for than the limit allows
+	last    refusal // the last time
 	given   []*memory
+}
+
+// refusal is what a guest had when it was refused more, in bytes.
+type refusal struct{ had, asked int64 }
+
+// refuse remembers that n more bytes were asked for. Those of a guest may be any
+// number.
+func (a *arena) refuse(n uint64) {
+	a.refused = true
+	a.last = refusal{a.total, int64(min(n, math.MaxInt64))}
+}
+
+// tooMuch is the fault of a guest that was refused more memory.
+func (a *arena) tooMuch() *FaultError {
+	how := ""
+	if a.last.asked > 0 {
+		how = fmt.Sprintf(" (it had %s and asked for %s more)", roughly(a.last.had), roughly(a.last.asked))
+	}
+	return fault(FaultMemory, "the tool needed more memory than its limit of %s%s; ask for less at once", size(a.limit), how)
 }
 
 // Allocate makes one memory of at most most bytes that begins with zeros.
@@ -33,7 +55,7 @@ func (a *arena) allocate(img *linear.Image, most uint64) *memory {
 // fits counts n more bytes, unless that is more than the limit.
 func (a *arena) fits(n int64) bool {
 	if a.total+n > a.limit {
-		a.refused = true
+		a.refuse(uint64(max(n, 0)))
 		return false
 	}
 	a.total += n
@@ -74,13 +96,13 @@ type memory struct {
 // Reallocate grows the memory to size bytes, or returns nil.
 func (m *memory) Reallocate(size uint64) []byte {
 	if size > m.most {
-		m.arena.refused = true
+		m.arena.refuse(size - m.size)
 		return nil
 	}
 	if m.reserved == nil {
 		r, err := linear.NewRange(m.image, int(m.most))
 		if err != nil {
-			m.arena.refused = true
+			m.arena.refuse(size - m.size)
 			return nil
 		}
 		m.reserved = r

@@ -187,7 +187,7 @@ func (k *kept) resume(g *guest) error {
 		return err
 	}
 	if g.plugin != nil && !g.plugin.restore(k.vars) {
-		return extismMemory(g)
+		return g.arena.tooMuch()
 	}
 	mono := k.mono
 	if g.grants.Clock.Fixed.IsZero() {

@@ -49,3 +49,16 @@ func size(n int64) string {
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
 }
+
+// roughly writes a size for people, to a tenth of the unit.
+func roughly(n int64) string {
+	for _, u := range []struct {
+		bytes int64
+		name  string
+	}{{policy.GiB, "GiB"}, {policy.MiB, "MiB"}, {policy.KiB, "KiB"}} {
+		if n >= u.bytes {
+			return strings.TrimSuffix(strconv.FormatFloat(float64(n)/float64(u.bytes), 'f', 1, 64), ".0") + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
