@@ -461,3 +461,43 @@ func TestInspectRunsNothingButDescribe(t *testing.T) {
 		t.Error("text was taken for a module")
 	}
 }
+
+// What inspecting a module has compiled is found by the host that calls its tools,
+// and the other way round.
+func TestInspectSharesTheCompiledCode(t *testing.T) {
+	wasm := wordCount(t)
+	path := filepath.Join(t.TempDir(), "word_count.wasm")
+	if err := os.WriteFile(path, wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	inspect := func(dir string) {
+		if _, err := host.InspectWith(t.Context(), wasm, &host.InspectOptions{Name: "word_count.wasm", CacheDir: dir, Logger: logger}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(dir string) {
+		m := &manifest.Manifest{Version: 1, Tools: []manifest.Tool{{Module: path}}}
+		h, err := host.New(t.Context(), m, &host.Options{Model: modeltest.New(), CacheDir: dir, Logger: logger})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, steps := range map[string][]func(string){
+		"inspected first": {inspect, inspect, open},
+		"opened first":    {open, inspect},
+	} {
+		dir := t.TempDir()
+		log.Reset()
+		for _, step := range steps {
+			step(dir)
+			if got := log.String(); strings.Count(got, "msg=compiled module=word_count.wasm") != 1 || strings.Count(got, "\n") != 1 {
+				t.Errorf("%s: the log is %q", name, got)
+			}
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
@@ -10,12 +12,34 @@ import (
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
-// Inspect looks at a module. It runs nothing of it but describe, with no grants
-// and for two seconds at most; a describe that fails is told in DescribeErr, what
-// it says in DescribeLogs, and a module that declares no tools has none. The error
-// is for what cannot be loaded at all.
-func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
-	engine, err := sandbox.New(sandbox.Options{})
+// InspectOptions change how a module is inspected. Nil and the zero value are usable.
+type InspectOptions struct {
+	// Name is what the log calls the module. Empty: module.wasm.
+	Name string
+	// CacheDir keeps compiled code between processes, as that of [Options] does: a
+	// [Host] with the same folder finds the code, and its code is found here.
+	// Empty: compiled code is kept in memory only.
+	CacheDir string
+	// Logger is told what an operator should know. Nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Inspect is [InspectWith] with no options.
+func Inspect(ctx context.Context, wasm []byte) (ModuleInfo, error) {
+	return InspectWith(ctx, wasm, nil)
+}
+
+// InspectWith looks at a module. It blocks while the module is compiled, and runs
+// nothing of it but describe, with no grants and for two seconds at most; a
+// describe that fails is told in DescribeErr, what it says in DescribeLogs, and a
+// module that declares no tools has none. The error is for what cannot be loaded
+// at all.
+func InspectWith(ctx context.Context, wasm []byte, opts *InspectOptions) (_ ModuleInfo, err error) {
+	var o InspectOptions
+	if opts != nil {
+		o = *opts
+	}
+	engine, err := sandbox.New(sandbox.Options{CacheDir: o.CacheDir, Logger: o.Logger})
 	if err != nil {
 		return ModuleInfo{}, err
 	}
@@ -23,7 +47,7 @@ func Inspect(ctx context.Context, wasm []byte) (_ ModuleInfo, err error) {
 	defer func() { err = errors.Join(err, engine.Close(end)) }()
 	var logs []ModuleLog
 	mod, err := engine.Load(ctx, sandbox.Source{
-		Name: "module.wasm", Wasm: wasm, Policy: policy.Default(), Inspect: true,
+		Name: cmp.Or(o.Name, "module.wasm"), Wasm: wasm, Policy: policy.Default(), Inspect: true,
 		Log: func(level abi.Level, message string) { logs = append(logs, ModuleLog{levelName(level), message}) },
 	})
 	if err != nil {

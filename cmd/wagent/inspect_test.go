@@ -27,6 +27,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string) {
 
 func TestInspectSaysWhyAToolIsLeftOut(t *testing.T) {
 	module := buildGuest(t, "./testdata/leftout")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	const why = `tool "broken": arguments: field Done of main.Broken: func() has no JSON`
 	text, _ := command(t, "tools", "inspect", module)
 	if !strings.Contains(text, "\n  works  Works.\n") || !strings.HasSuffix(text, "\nlogs\n  error: "+why+"\n") {

@@ -31,8 +31,11 @@ func (a *app) inspect(ctx context.Context, path string, wasm []byte) (host.Modul
 	scr := a.openScreen(a.out)
 	defer scr.close()
 	scr.loading(filepath.Base(path), 1, 1)
-	a.logger(scr).Debug("loading", "module", path)
-	return until(ctx, func() (host.ModuleInfo, error) { return host.Inspect(ctx, wasm) }, func(host.ModuleInfo) {})
+	opts := a.options(scr)
+	opts.Logger.Debug("loading", "module", path)
+	return until(ctx, func() (host.ModuleInfo, error) {
+		return host.InspectWith(ctx, wasm, &host.InspectOptions{Name: filepath.Base(path), CacheDir: opts.CacheDir, Logger: opts.Logger})
+	}, func(host.ModuleInfo) {})
 }
 
 // grace is how long what was interrupted may take to put its things away, such as
