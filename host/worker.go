@@ -4,7 +4,8 @@ import "github.com/wagent-dev/wagent/host/internal/sandbox"
 
 // Worker must be the first call of main in a program that wants modules compiled
 // outside of its own process. It returns at once, unless the process was started
-// by a host to work for it: then it does that work and ends the process.
+// by a host to work for it: then it does that work and ends the process. It must
+// not depend on arguments, the environment or files: that process has others.
 //
 //	func main() {
 //		host.Worker()
@@ -13,7 +14,7 @@ import "github.com/wagent-dev/wagent/host/internal/sandbox"
 //
 // A module that is not in the cache and may take long to compile is then compiled
 // by another process of the same program, which has no environment and ends when
-// the context of [New], [Open] or [Inspect] does. A module that takes more than
+// the context of [New], [Open] or [InspectWith] does. A module that takes more than
 // 30 s of the processors and 10 s for each MiB of code, four times as long by the
 // clock, or more than 1 GiB of memory and 16 MiB for each MiB of code, is refused.
 // Package initialisation of the program runs in that process too; main does not

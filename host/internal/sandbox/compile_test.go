@@ -186,6 +186,23 @@ func TestWithoutAWorkerModulesAreCompiledHereAndTheLogSaysSo(t *testing.T) {
 	}
 }
 
+// A program may call Worker where it does not help: late, or under a condition that
+// a process without an environment does not meet.
+func TestAWorkerThatDoesNotBeginSaysWhatMainLacks(t *testing.T) {
+	const lacks = "): host.Worker has to be called first in main, whatever the arguments and the environment are\""
+	for how, says := range map[string]string{
+		"mute":  "did not begin (signal: killed" + lacks,
+		"upset": "did not begin (exit status 2: panic: no configuration" + lacks,
+	} {
+		e, _, log := logged(t)
+		e.workers.args = badWorkerArgs(how)
+		load(t, e, lined(dozen))
+		if got := log.String(); !strings.Contains(got, "compiled in this process") || !strings.Contains(got, says) {
+			t.Errorf("%s: %s", how, got)
+		}
+	}
+}
+
 // In this process the engine's compiler is asked to look at the context.
 func TestContextEndsACompilerInThisProcess(t *testing.T) {
 	e, dir, _ := logged(t)

@@ -164,7 +164,7 @@ func (e *ending) explain() error {
 	r := e.report
 	switch {
 	case !e.greeted && !e.late:
-		return &noWorkerError{why: fmt.Errorf("the process that compiles did not begin: %v: %s", e.state, e.words())}
+		return &noWorkerError{why: errors.New("the process that compiles did not begin (" + e.how() + "): host.Worker has to be called first in main, whatever the arguments and the environment are")}
 	case r != nil && r.Unkept != "":
 		return &noWorkerError{errors.New(oneLine(r.Unkept, maxMessage)), true}
 	case r != nil && r.Refused != "":
@@ -180,7 +180,7 @@ func (e *ending) explain() error {
 	case killed(e.state):
 		return e.refuse(LoadTooLarge, "the system ended the process that compiled the module, as it does where memory is short")
 	default:
-		return e.refuse(LoadMalformed, fmt.Sprintf("the compiler crashed on the module (%v: %s)", e.state, e.words()))
+		return e.refuse(LoadMalformed, "the compiler crashed on the module ("+e.how()+")")
 	}
 }
 
@@ -193,6 +193,14 @@ func (e *ending) refuse(kind LoadKind, what string) *LoadError {
 func outOfMemory(said string) bool {
 	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "failed to allocate"},
 		func(words string) bool { return strings.Contains(said, words) })
+}
+
+// how says how the process ended, and why if it said so.
+func (e *ending) how() string {
+	if words := e.words(); words != "" {
+		return fmt.Sprintf("%v: %s", e.state, words)
+	}
+	return e.state.String()
 }
 
 // words is the line with which Go's runtime says why it ended a process.

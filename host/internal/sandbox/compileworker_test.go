@@ -25,9 +25,12 @@ func badWorker() {
 	if !ok {
 		return
 	}
-	if how == "mute" {
+	switch how {
+	case "mute":
 		fmt.Println("hello")
-		os.Exit(0)
+		time.Sleep(time.Minute) // until it is killed
+	case "upset":
+		panic("no configuration")
 	}
 	fmt.Println(workerGreeting)
 	var o order
