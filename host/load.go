@@ -261,6 +261,9 @@ func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool
 		Source: t.Module, Digest: mod.Info().Digest, ModuleTool: tool.Name, ABI: string(mod.Info().ABI),
 		Annotations: tool.Annotations, Policy: src.Policy,
 	}}
+	if src.Session {
+		b.info.Instances = t.Instances
+	}
 	if tool.Meta != nil {
 		b.info.Requests = tool.Meta.Requests
 	}

@@ -63,11 +63,12 @@ func Text(prompt string) Input {
 type ToolInfo struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
-	Parameters  []byte           `json:"-"`           // JSON Schema
-	Source      string           `json:"module"`      // where the module was read from
-	Digest      string           `json:"digest"`      // "sha256:" and the digest of the code
-	ModuleTool  string           `json:"module_tool"` // the module's own name for the tool
-	ABI         string           `json:"abi"`         // wagent, extism or wasi
+	Parameters  []byte           `json:"-"`                   // JSON Schema
+	Source      string           `json:"module"`              // where the module was read from
+	Digest      string           `json:"digest"`              // "sha256:" and the digest of the code
+	ModuleTool  string           `json:"module_tool"`         // the module's own name for the tool
+	ABI         string           `json:"abi"`                 // wagent, extism or wasi
+	Instances   string           `json:"instances,omitempty"` // session: it keeps its state for a run; empty: it keeps none
 	Annotations *abi.Annotations `json:"annotations,omitempty"`
 	Requests    *abi.Requests    `json:"requests,omitempty"` // what the module asks for; it grants nothing
 	Policy      policy.Policy    `json:"-"`                  // what it is granted, after narrowing

@@ -96,6 +96,9 @@ func (a *app) printTools(infos []host.ToolInfo) error {
 		fmt.Fprintf(&b, "  %s\n", visible.Line(flat(t.Description), maxReason))
 		fmt.Fprintf(&b, "  limits: %s\n", limitsText(t.Policy.Limits))
 		fmt.Fprintf(&b, "  grants: %s\n", grantsText(t.Policy.Grants))
+		if t.Instances != "" {
+			fmt.Fprintf(&b, "  instances: %s\n", t.Instances)
+		}
 		if asks := requestsText(t.Requests); asks != "" {
 			fmt.Fprintf(&b, "  asks for: %s\n", asks)
 		}
