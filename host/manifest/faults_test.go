@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wagent-dev/wagent/host/internal/testkit"
 )
 
 const oneTool = "version: 1\ntools:\n  - module: tools/wordcount.wasm\n"
@@ -275,9 +277,9 @@ func nth(s, sub string, n int) int {
 }
 
 func TestATextThatIsABombIsRefusedInTime(t *testing.T) {
-	// The YAML library alone needs from many seconds to hours for most of these. With
-	// the guard each takes some milliseconds; the rest is for the lexer on a busy machine
-	// under the race detector.
+	// The YAML library alone needs from many seconds to hours of a processor for most of
+	// these. With the guard each takes some milliseconds; the rest is for the lexer under
+	// the race detector. How busy the machine is makes no difference to that.
 	const longest = 5 * time.Second
 	laughs := "version: 1\nmodel:\n  extra:\n    a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
@@ -320,9 +322,10 @@ func TestATextThatIsABombIsRefusedInTime(t *testing.T) {
 	}
 	for name, src := range bombs {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
+			start := testkit.CPU(t)
 			_, err := Parse([]byte(src), "wagent.yaml", noEnv)
-			if took := time.Since(start); took > longest {
+			took := testkit.CPU(t) - start
+			if took > longest {
 				t.Errorf("took %v", took)
 			}
 			if err == nil {
@@ -330,7 +333,7 @@ func TestATextThatIsABombIsRefusedInTime(t *testing.T) {
 			} else if len(err.Error()) > 64<<10 {
 				t.Errorf("an error of %d bytes", len(err.Error()))
 			} else {
-				t.Logf("%v: %.150s", time.Since(start).Round(time.Millisecond), err)
+				t.Logf("%v: %.150s", took.Round(time.Millisecond), err)
 			}
 		})
 	}
@@ -343,13 +346,14 @@ func TestALargeHonestManifestIsReadInTime(t *testing.T) {
 	for range 500 {
 		b.WriteString("  - module: tools/wordcount.wasm\n    description: Counts words.\n    limits: {memory: 8MiB, timeout: 1s}\n    allow:\n      http:\n        - {host: api.github.com, methods: [GET], paths: [\"/a/**\"]}\n      read: {./docs: /docs}\n")
 	}
-	start := time.Now()
+	start := testkit.CPU(t)
 	m, err := Parse([]byte(b.String()), filepath.Join(dir, "wagent.yaml"), noEnv)
 	if err != nil || len(m.Tools) != 500 {
 		t.Fatalf("%.500v", err)
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	took := testkit.CPU(t) - start
+	if took > 10*time.Second { // as above
 		t.Errorf("took %v", took)
 	}
-	t.Log(time.Since(start))
+	t.Log(took)
 }
