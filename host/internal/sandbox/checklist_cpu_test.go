@@ -238,7 +238,7 @@ func TestCPU4NoFunctionOfTheHostOutlastsTheCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l.suffers(
 			t,
-			attack{what: "http /" + path, src: src, on: get(t.Context()), want: timeout},
+			attack{what: "http /" + path, src: src, on: get(t.Context()), want: timeout, late: endless},
 			attack{what: "http cancelled /" + path, src: short(src, within(time.Minute)), want: []Fault{FaultCancelled}, on: func(m *Module) Outcome {
 				done := make(chan Outcome)
 				go func() { done <- get(ctx)(m) }()
@@ -246,7 +246,7 @@ func TestCPU4NoFunctionOfTheHostOutlastsTheCall(t *testing.T) {
 				cancel()
 				return <-done
 			}},
-			attack{what: "a plugin's http_request /" + path, src: short(stepsSource(t, grant)), want: timeout, on: func(m *Module) Outcome {
+			attack{what: "a plugin's http_request /" + path, src: short(stepsSource(t, grant)), want: timeout, late: endless, on: func(m *Module) Outcome {
 				return m.run(t.Context(), m.src.Policy, Call{}, func(g *guest) (Outcome, error) {
 					_, err := m.speaks.(*extismPlugin).exec(g, "run", ask(`{"url":"`+url+`"}`, "").program)
 					return Outcome{}, err
@@ -390,9 +390,12 @@ func TestCPU7CompileBombsAreRefusedBeforeTheyAreCompiled(t *testing.T) {
 	}
 }
 
-// What passes the caps is compiled beside, and calls go on meanwhile.
+// What passes the caps is compiled beside, and calls go on meanwhile. Thousands do;
+// if they waited for the compiler one would, for as long as that takes. Both hold
+// however busy the machine is.
 func TestCPU7CallsGoOnWhileAnotherModuleIsCompiled(t *testing.T) {
-	l := newLab(t)
+	e := newEngineAt(t, Options{CacheDir: t.TempDir()}) // nothing is compiled yet
+	l := &lab{e, load(t, e, source(t, "done"))}
 	var twenty []function
 	for range 20 {
 		twenty = append(twenty, function{typeAlloc, "", strings.Repeat("local.get 0 i32.const 100000000 i32.add local.set 0 ", 2000) + "local.get 0"})
@@ -405,6 +408,7 @@ func TestCPU7CallsGoOnWhileAnotherModuleIsCompiled(t *testing.T) {
 			settled(t)
 			before := residentPeak(t)
 			loaded := make(chan error)
+			began, longest := time.Now(), time.Duration(0)
 			go func() {
 				m, err := l.engine.Load(t.Context(), p.source("large"))
 				if err == nil {
@@ -424,14 +428,15 @@ func TestCPU7CallsGoOnWhileAnotherModuleIsCompiled(t *testing.T) {
 					if memory := residentPeak(t) - before; memory > slack {
 						t.Errorf("%s were resident", size(memory))
 					}
-					t.Logf("%d calls meanwhile", n)
+					if took := time.Since(began); n < 100 || longest > took/2 {
+						t.Errorf("%d calls in %v, the longest took %v", n, took, longest)
+					}
+					t.Logf("%d calls meanwhile, the longest took %v", n, longest)
 					return
 				default:
 					start := time.Now()
 					l.works(t)
-					if took := time.Since(start); took > overrun {
-						t.Fatalf("a call took %v meanwhile", took)
-					}
+					longest = max(longest, time.Since(start))
 				}
 			}
 		})
