@@ -50,7 +50,7 @@ func extismFuncs() []*extismFunc {
 	none, one, two := []api.ValueType(nil), []api.ValueType{i64}, []api.ValueType{i64, i64}
 	small := []api.ValueType{i32}
 	all := []*extismFunc{
-		{"alloc", one, one, true, func(s *extismState, v []uint64) error { v[0] = s.alloc(v[0]); return nil }},
+		{"alloc", one, one, true, func(s *extismState, v []uint64) error { v[0] = s.allocate(v[0]); return nil }},
 		{"free", one, none, true, func(s *extismState, v []uint64) error { s.release(v[0]); return nil }},
 		{"length", one, one, true, extismLength},
 		{"length_unsafe", one, one, true, extismLength},

@@ -436,3 +436,25 @@ func TestExtismEdgesEndAsUnderTheReference(t *testing.T) {
 		}
 	}
 }
+
+// A plugin with a million blocks may hold the host up for milliseconds with each
+// that it asks for: when its time is over it gets none.
+func TestAPluginWithManyBlocksGetsNoneWhenItsTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	g, err := newGuest(ctx, policy.Default(), nil, Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = g.close() }()
+	data := make([]byte, extismKernel)
+	s := &extismState{kernel: newKernel(g.arena, data), guest: g}
+	for range manyBlocks + 1 {
+		if s.allocate(1) == 0 {
+			t.Fatal("no block")
+		}
+	}
+	cancel()
+	if s.allocate(1) != 0 {
+		t.Error("a block after the end of the call")
+	}
+}

@@ -70,3 +70,14 @@ func TestAGuestIsStoppedWhenItsFuelIsUsedUp(t *testing.T) {
 		t.Errorf("the next call: %q", out.Fault)
 	}
 }
+
+// A module that does not come to the end of its initialisation is stopped by its
+// fuel, too, though that runs for all calls.
+func TestFuelBoundsTheInitialisation(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "startloop"), within(time.Minute), func(s *Source) { s.Policy.Limits.Fuel = 1_000_000 })
+	for range 2 {
+		if out := m.Call(t.Context(), Call{}); out.Fault != FaultFuel {
+			t.Errorf("got %q %s", out.Fault, out.Detail)
+		}
+	}
+}

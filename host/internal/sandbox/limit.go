@@ -31,7 +31,7 @@ func linkPause(ctx context.Context, r wazero.Runtime) error {
 // too: a timer may be late when guests compute on every processor.
 func (g *guest) pause() int32 {
 	now := time.Now()
-	if g.ctx.Err() != nil || !now.Before(g.watch.end) {
+	if g.over(now) {
 		return 0
 	}
 	if g.running.size() > g.stackLimit {
@@ -40,6 +40,9 @@ func (g *guest) pause() int32 {
 	}
 	return g.pace.next(now)
 }
+
+// over says that the call has ended, whether its timer has run or not.
+func (g *guest) over(now time.Time) bool { return g.ctx.Err() != nil || !now.Before(g.watch.end) }
 
 // pace makes slices last about as long as they should, in time. The units in which
 // they are counted cannot: a page that is written for the first time takes ten

@@ -54,7 +54,7 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 		return nil, errors.Join(err, code.close(), entry.tidy())
 	}
 	p.base = code.start()
-	m := &Module{src: src, engine: e, gate: newGate()}
+	m := &Module{src: src, engine: e, gate: newGate(), tables: code.module.TableBytes()}
 	m.src.Wasm = nil // compiled; the caller may want the memory back
 	if err := p.check(src); err != nil {
 		return nil, errors.Join(err, p.close(context.WithoutCancel(ctx)))

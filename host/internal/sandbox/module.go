@@ -24,6 +24,7 @@ type Module struct {
 	speaks speaker
 	http   *hostfn.HTTP // nil without a grant
 	gate   gate
+	tables int64 // bytes that its tables may take in each guest
 
 	once     sync.Once
 	closeErr error
@@ -175,7 +176,7 @@ func tooMuchInput(n int, limit int64) *FaultError {
 
 // run prepares a guest, lets do use it, and accounts for it whatever happens.
 func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*guest) (Outcome, error)) (out Outcome) {
-	need := p.Limits.Memory + stackLimit(p.Limits.Memory)
+	need := p.Limits.Memory + stackLimit(p.Limits.Memory) + m.tables
 	if err := m.engine.queue.enter(ctx, m, need); err != nil {
 		return m.notBegun(err)
 	}

@@ -236,11 +236,17 @@ func (s *guests) initialise(g *guest, random io.Reader) (captured, error) {
 	return c, nil
 }
 
+// initialFuel is what initialising for all calls may take where fuel is limited. A
+// module that takes more is initialised in each call, within its limit.
+const initialFuel = 1_000_000_000
+
 // ownGuest prepares what runs for all calls: with the limits and the time of the
 // call that happens to be the first, and with the names of its folders.
 func (s *guests) ownGuest(g *guest) (*guest, error) {
 	limits := g.limits
-	limits.Fuel = 0 // that is for the call
+	if limits.Fuel > 0 {
+		limits.Fuel = max(limits.Fuel, initialFuel) // a small limit is for the call
+	}
 	own, err := newGuest(g.ctx, policy.Policy{Limits: limits, Grants: policy.Grants{
 		Clock: s.grants.Clock, Read: s.grants.Read, Write: s.grants.Write,
 	}}, nil, Call{})

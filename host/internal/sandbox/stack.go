@@ -11,7 +11,7 @@ import (
 )
 
 // The engine gives each function that is called from outside a stack of its own,
-// which grows as the guest calls, up to 400 MB, and is part of no memory. It has
+// which grows as the guest calls, to 100 MB, and is part of no memory. It has
 // no setting for it. What a stack takes can be seen, so a guest is stopped at the
 // next pause when it takes too much. Rewriting sees to it that it grows little
 // until then; see wasmbin.

@@ -14,7 +14,7 @@ type checker struct {
 	emit   emitter
 	work   int  // operands that may still be compared
 	tables bool // an instruction changes tables or drops segments
-	branch int  // branches of the function
+	branch int  // branches of the function, and places where its ways meet
 	blocks int  // pieces of code between branches and labels, about
 }
 

@@ -349,7 +349,7 @@ func (m *Module) startType() FuncType {
 // it is not active, bit 1 that the table or the mode is explicit, bit 2 that
 // entries are expressions.
 func (m *Module) readElems(r *reader) {
-	n := r.count("element segments", m.lim.Elems)
+	n := r.count("element segments", m.lim.ElemSegments)
 	total := 0
 	for range n {
 		form := r.u32()
@@ -438,6 +438,9 @@ func (m *Module) readData(r *reader) {
 			d.Offset = m.constant(r, I32)
 		}
 		d.Bytes = r.take(r.u32())
+		if d.Passive && len(d.Bytes) > m.lim.Passive {
+			r.fail(TooLarge, "a passive data segment of %d bytes; the limit is %d", len(d.Bytes), m.lim.Passive)
+		}
 	}
 }
 

@@ -14,6 +14,10 @@ import "slices"
 // than that is for the code of Go, in which a function is one loop, and a turn of
 // it a small part of its sum.
 //
+// What comes after a call has a point of its own, unless it is next to nothing:
+// on the way back out of a deep recursion as many tails are done, one after the
+// other, as there were calls.
+//
 // A body that costs little and calls nothing outside of its loops is a region
 // without a head: every call is charged what such a body may cost. Most of the
 // time of small functions would go into their heads.
@@ -23,7 +27,7 @@ import "slices"
 // takes longer to read what it has just written than a short loop for a turn.
 //
 // With exact fuel every stretch of code that runs as a whole is charged what it
-// costs where it begins, and the points only look.
+// costs where it begins. A long one is cut.
 type emitter struct {
 	opt     *Options
 	m       *Module
@@ -72,7 +76,7 @@ type pointKind byte
 
 const (
 	headPoint  pointKind = iota // of a function or loop: charges and looks
-	gapPoint                    // on a long way: looks
+	gapPoint                    // on a long way: charges and looks
 	blockPoint                  // of a stretch: charges
 	fixedPoint                  // in front of one long instruction: charges it and looks
 	entryPoint                  // of a loop, before it: reads what is left
@@ -148,8 +152,12 @@ func (e *emitter) before(c *checker) {
 	if r.calls || in.op == opBrTable {
 		e.meddle()
 	}
-	if r.gap > 0 && r.gap+w+charged > e.opt.Gap {
-		e.add(gapPoint, -1)
+	need := w + charged
+	if w >= weightMemory {
+		need = max(need, maxTail+1)
+	}
+	if r.gap > 0 && r.gap+need > e.opt.Gap {
+		e.gap(r)
 		r.gap = 0
 	}
 	r.gap += w + charged
@@ -163,6 +171,17 @@ func (e *emitter) before(c *checker) {
 		e.costs = append(e.costs, n)
 		e.add(fixedPoint, len(e.costs)-1)
 		e.meddle()
+	}
+}
+
+// gap puts in a point on a long way. It charges, since a look sees nothing but what
+// was charged: with exact fuel for a stretch that begins here, else once more for
+// the region.
+func (e *emitter) gap(r *region) {
+	if e.opt.Fuel {
+		e.stretch(gapPoint)
+	} else {
+		e.add(gapPoint, r.cost)
 	}
 }
 
@@ -192,7 +211,12 @@ func (e *emitter) closed(c *checker, f *frame) {
 		return
 	}
 	if f.op == opLoop {
+		way := 0
+		if !f.dead {
+			way = e.here().gap
+		}
 		e.regions = e.regions[:len(e.regions)-1]
+		e.here().gap = max(e.here().gap, way)
 		e.open = e.open[:len(e.open)-1]
 		e.split = true
 		return
@@ -262,6 +286,10 @@ func (e *emitter) after(c *checker) {
 	case opBrIf:
 		e.leads(c, in.x)
 		e.split = true
+	case opCall, opCallIndirect:
+		if in.op == opCallIndirect || int(in.x) >= e.m.importedFuncs {
+			e.here().gap = max(e.here().gap, e.opt.Gap-maxTail)
+		}
 	case opBrTable:
 		for _, l := range in.labels {
 			e.leads(c, l)
@@ -275,12 +303,12 @@ func (e *emitter) after(c *checker) {
 	}
 }
 
-// leads notes how long the way to a label is. A way out of loops has been
-// charged by their heads; what counts is the work of the label's own region.
+// leads notes how long the way to a label is. A way out of loops is no shorter
+// than the one since their heads.
 func (e *emitter) leads(c *checker, depth uint32) {
 	f := &c.ctrl[len(c.ctrl)-1-int(depth)]
 	if !e.wasDead && f.op != opLoop {
-		f.gap = max(f.gap, e.regions[f.region].gap)
+		f.gap = max(f.gap, e.regions[f.region].gap, e.here().gap)
 	}
 }
 
@@ -336,7 +364,7 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 		case headPoint:
 			cost = max(1, min(cost, maxHead, e.opt.Gap))
 		case gapPoint:
-			cost = e.opt.Gap
+			cost = min(cost, maxHead)
 		}
 	}
 	plain := e.loops[p.loop].plain
@@ -399,6 +427,10 @@ func (e *emitter) look(b []byte, plain bool) []byte {
 	}
 	return append(b, byte(opEnd))
 }
+
+// maxTail is what may come after a call without a point, if it is no access to
+// memory, no division and no call.
+const maxTail = 24
 
 // maxHead is the most that a head charges for its region.
 const maxHead = 500

@@ -51,7 +51,23 @@ func recursions() map[string][]byte {
 	params := strings.Repeat("\x7e", 1000)
 	manyParams := strings.Repeat("\x20\x00", 1000) + "\x10\x00"
 	wide := "\x00" + manyParams + "\x0b"
+	// Ways meet at the end of each of these, with other values in each local.
+	var ifs strings.Builder
+	for i := range 300 {
+		ifs.WriteString("\x20\x00\x50\x04\x40")
+		for l := 1; l <= 300; l++ {
+			if l%7 == i%7 {
+				ifs.WriteString("\x20" + leb(l) + "\x42" + leb(i%64) + "\x7c\x21" + leb(l))
+			}
+		}
+		ifs.WriteString("\x0b")
+	}
+	ifs.WriteString(call)
+	for l := 1; l <= 300; l++ {
+		ifs.WriteString("\x20" + leb(l) + "\x85")
+	}
 	return map[string][]byte{
+		"ifs":               self(vec("\xac\x02\x7e"), ifs.String()),
 		"nothing":           self(vec(), call),
 		"through a table":   self(vec(), "\x20\x00\x41\x00\x11\x00\x00"),
 		"a loop around":     self(vec(), "\x03\x7e"+call+"\x0b"),

@@ -48,12 +48,10 @@ func (w *writer) global(k uint32) uint32 { return uint32(len(w.m.globals)) + k }
 
 // yield leaves compiled code for the host, where the scheduler and the garbage
 // collector get their turn, and traps if the guest has to stop. The next slice is
-// left in the local, or dropped.
-func (w *writer) yield(a *asm, slice int) {
+// left in the local.
+func (w *writer) yield(a *asm, slice uint32) {
 	a.index(opCall, uint32(w.m.importedFuncs))
-	if slice >= 0 {
-		a.index(opLocalTee, uint32(slice))
-	}
+	a.index(opLocalTee, slice)
 	a.op(0x45) // i32.eqz
 	a.block(opIf)
 	a.op(opUnreachable, opEnd)
@@ -103,9 +101,9 @@ func (w *writer) pause() []byte {
 }
 
 // bulk makes fill(d, v, n) or copy(d, s, n): they charge one unit for 8 bytes,
-// and do what is larger than a piece in pieces, with a way out before each. An
-// operation that does not fit traps before it writes anything, so the whole
-// range is looked at first.
+// look whether anything is left, and do what is larger than a piece in pieces. An
+// operation that does not fit traps before it writes anything, so the whole range
+// is looked at first.
 func (w *writer) bulk(op opcode) []byte {
 	const d, s, n = 0, 1, 2
 	a := &asm{b: []byte{0}}
@@ -122,16 +120,27 @@ func (w *writer) bulk(op opcode) []byte {
 		a.index(opLocalGet, n)
 		do()
 	}
-	a.index(opGlobalGet, left)
-	a.index(opLocalGet, n)
-	a.i32(3)
-	a.op(opI32ShrU, opI32Sub)
-	a.index(opGlobalSet, left)
+	// charge is for as many bytes as bytes leaves on the stack.
+	charge := func(bytes func()) {
+		a.index(opGlobalGet, left)
+		bytes()
+		a.i32(3)
+		a.op(opI32ShrU, opI32Sub)
+		a.index(opGlobalSet, left)
+		a.index(opGlobalGet, left)
+		a.i32(0)
+		a.op(opI32LtS)
+		a.block(opIf)
+		a.index(opCall, w.m.moved(uint32(len(w.m.funcs)))+helperPause)
+		a.op(opEnd)
+	}
+	chargeAll := func() { charge(func() { a.index(opLocalGet, n) }) }
 
 	a.index(opLocalGet, n)
 	a.i32(w.o.Piece)
 	a.op(opI32LeU)
 	a.block(opIf)
+	chargeAll()
 	all()
 	a.op(opReturn, opEnd)
 
@@ -161,11 +170,11 @@ func (w *writer) bulk(op opcode) []byte {
 	// pieces repeats step as long as more than a piece is left.
 	pieces := func(step func()) {
 		a.block(opLoop)
-		w.yield(a, -1)
 		a.index(opLocalGet, n)
 		a.i32(w.o.Piece)
 		a.op(opI32GtU)
 		a.block(opIf)
+		charge(func() { a.i32(w.o.Piece) })
 		step()
 		a.index(opBr, 1)
 		a.op(opEnd, opEnd)
@@ -204,6 +213,7 @@ func (w *writer) bulk(op opcode) []byte {
 		})
 		a.op(opEnd)
 	}
+	chargeAll()
 	all()
 	a.op(opEnd)
 	return a.b

@@ -11,13 +11,15 @@ type Limits struct {
 	Tables       int
 	TableEntries uint32 // entries of a table: its minimum, and the maximum it is given
 	Elems        int    // entries of all element segments
-	Data         int    // data segments
-	Body         int    // bytes of one function
-	Locals       int    // locals of one function, parameters included
-	AllLocals    int    // locals of all functions
-	Nesting      int    // blocks in one another
-	Targets      int    // labels of one br_table
-	Names        int    // bytes of one name
+	ElemSegments int
+	Data         int // data segments
+	Passive      int // bytes of a passive one, which is copied in one instruction
+	Body         int // bytes of one function
+	Locals       int // locals of one function, parameters included
+	AllLocals    int // locals of all functions
+	Nesting      int // blocks in one another
+	Targets      int // labels of one br_table
+	Names        int // bytes of one name
 	// Blocks bounds the blocks and branches of one function, and AllBlocks the sum
 	// of their squares over all functions: the engine's compiler takes time by it.
 	Blocks    int
@@ -38,10 +40,12 @@ func DefaultLimits() Limits {
 		Exports:      10_000,
 		Funcs:        100_000,
 		Globals:      10_000,
-		Tables:       16,
+		Tables:       4,
 		TableEntries: 200_000,
 		Elems:        1_000_000,
+		ElemSegments: 10_000,
 		Data:         100_000,
+		Passive:      2 << 20,
 		Body:         2 << 20,
 		Locals:       50_000,
 		AllLocals:    5_000_000,

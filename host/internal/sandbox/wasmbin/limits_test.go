@@ -75,18 +75,21 @@ func TestCompileBombsAreRefused(t *testing.T) {
 	for name, wasm := range map[string][]byte{
 		"locals":              locals(50_001, ""),
 		"branches and locals": locals(1000, many(251, "\x02\x40\x0c\x00\x0b")),
+		"ifs and locals":      locals(1000, many(251, "\x41\x00\x04\x40\x0b")),
 		"loops":               function(many(2001, "\x03\x40\x0b")),
 		"branches":            function(many(4001, "\x02\x40\x41\x00\x0d\x00\x0b")),
 		"nesting":             function(many(2001, "\x02\x40") + many(2001, "\x0b")),
 		"labels":              function("\x41\x00\x0e" + uint32s(50_001) + many(50_002, "\x00")),
 		"body":                function(many(2<<20, "\x01")),
+		"element segments":    module(section(4, vec("\x70\x00\x01")), section(9, string(uint32s(10_001))+many(10_001, "\x01\x00\x00"))),
+		"passive data":        module(section(5, vec("\x00\x01")), section(11, vec("\x01"+uint32s(2<<20+1)+many(2<<20+1, "x")))),
 		"table":               module(section(4, vec("\x70\x00"+uint32s(200_001)))),
-		"tables":              module(section(4, vec(many(17, "\x70\x00\x01")))),
+		"tables":              module(section(4, vec(many(5, "\x70\x00\x01")))),
 		"parameters":          module(section(1, vec("\x60"+uint32s(1001)+many(1001, "\x7f")+"\x00"))),
 		"a name":              module(section(7, vec(uint32s(1025)+many(1025, "a")+"\x00\x00"))),
 	} {
 		if name == "tables" {
-			wasm = module(section(4, "\x11"+many(17, "\x70\x00\x01")))
+			wasm = module(section(4, "\x05"+many(5, "\x70\x00\x01")))
 		}
 		_, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{})
 		e, ok := errors.AsType[*wasmbin.Error](err)
@@ -170,8 +173,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "4 d73c4c4a1a60bfb5c41fc1eec65b0b811326ceabe22e39ec8093d512799f285b",
-		true:  "4 05756f17fcdd3b32e6421ffcc7c821cc8b97504c0c1f896c5718a36f5d218580",
+		false: "5 1080422e7548af8050c07af1012d9596c91c35ab2b326d45d9e6a11cda5f191e",
+		true:  "5 fc371dbcfccb2c4024a6544a38a75ec855dcfac3b8d0bac77519f8995c87cf3d",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {

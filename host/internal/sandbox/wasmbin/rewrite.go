@@ -8,7 +8,7 @@ import (
 
 // Version changes whenever Rewrite makes other code of the same module, so that
 // what is kept of an older one is not used.
-const Version = 4
+const Version = 5
 
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {
@@ -36,7 +36,7 @@ const (
 )
 
 // The function without parameters that a rewritten module imports, and calls
-// after each slice and between the pieces of a bulk operation. It returns an i32,
+// after each slice. It returns an i32,
 // the length of the next slice, at most [MaxSlice]; at 0 the guest traps. No module
 // that [Decode] takes imports from [HostModule] itself.
 const (

@@ -31,6 +31,20 @@ func (m *Module) CodeSize() CodeSize {
 	return s
 }
 
+// TableBytes is what the module's tables may take of the engine: a pointer for each
+// entry that they may have.
+func (m *Module) TableBytes() int64 {
+	var n int64
+	for _, t := range m.tables {
+		most := m.lim.TableEntries
+		if t.Size.HasMax {
+			most = min(most, t.Size.Max)
+		}
+		n += 8 * int64(most)
+	}
+	return n
+}
+
 // TypeSize returns how many values the module's function types name, those that
 // nothing uses included.
 func (m *Module) TypeSize() int {

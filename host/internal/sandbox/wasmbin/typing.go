@@ -46,9 +46,11 @@ func (c *checker) special(in *instr) {
 		c.open(in.op)
 	case opLoop:
 		c.blocks += blocksOfLoop
+		c.branch++
 		c.open(in.op)
 	case opIf:
 		c.blocks += 2
+		c.branch++
 		c.want(I32)
 		c.open(opIf)
 	case opElse:
@@ -57,6 +59,7 @@ func (c *checker) special(in *instr) {
 			c.r.fail(Invalid, "else without if")
 			return
 		}
+		c.branch++
 		c.closing()
 		f.op, f.dead = opElse, false
 		c.pushAll(f.params)

@@ -1,0 +1,123 @@
+package wasmbin_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
+)
+
+// ways are bodies of a function (i32) -> i32 with index 1; function 0 is
+// imported, has neither parameters nor results and counts its calls. No way
+// through them has many of those without a pause.
+func ways() map[string]string {
+	tick := func(n int) string { return strings.Repeat("\x10\x00", n) }
+	const (
+		deeper = "\x20\x00\x41\x01\x6b\x10\x01" // f(x - 1)
+		leave  = "\x20\x00\x45\x04\x40\x41\x00\x0f\x0b"
+	)
+	nested := strings.Repeat("\x03\x40", 500) + strings.Repeat(tick(30)+"\x0b", 500)
+	// From the innermost of nested loops out of one after the other.
+	out := strings.Repeat("\x02\x40\x03\x40", 300) + strings.Repeat(tick(30)+"\x20\x00\x0d\x01\x0b\x0b", 300)
+	return map[string]string{
+		"one after the other":          tick(20_000) + "\x41\x00",
+		"a short way back":             leave + deeper + tick(3),
+		"the way back":                 leave + deeper + tick(30),
+		"the way back of two branches": leave + deeper + "\x45\x04\x40" + tick(30) + "\x05" + tick(31) + "\x0b\x41\x00",
+		"a loop on the way back":       leave + "\x03\x7f" + deeper + "\x0b" + tick(30),
+		"the way back in a loop":       leave + "\x03\x7f" + deeper + tick(30) + "\x0b",
+		"ends of loops":                nested + "\x41\x00",
+		"branches out of loops":        out + "\x41\x00",
+	}
+}
+
+// No way of a guest is long without a look: not back out of a recursion, nor out
+// of loops. What is counted here is calls of the host, 60 units each.
+func TestEveryLongWayHasALook(t *testing.T) {
+	const slice = 10_000
+	leb := func(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+	for name, body := range ways() {
+		for _, o := range []wasmbin.Options{{Slice: slice}, {Fuel: true, Gap: 2500}} {
+			code := vec() + body + "\x0b"
+			wasm := module(section(1, vec("\x60\x00\x00", "\x60\x01\x7f\x01\x7f")), section(2, vec("\x01e\x04tick\x00\x00")), section(3, vec("\x01")),
+				section(7, vec("\x01f\x00\x01")), section(10, vec(leb(len(code))+code)))
+			out, err := rewrite(wasm, wasmbin.DefaultLimits(), o)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			r := wazero.NewRuntime(t.Context())
+			ticks, most, all := 0, 0, 0
+			servePauses(t, r, slice, func() { ticks = 0 })
+			if _, err := r.NewHostModuleBuilder("e").NewFunctionBuilder().WithFunc(func() {
+				all++
+				ticks++
+				most = max(most, ticks)
+			}).Export("tick").Instantiate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mod, err := r.Instantiate(t.Context(), out.Wasm)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			refuel(mod)
+			if _, err := mod.ExportedFunction("f").Call(t.Context(), 5000); err != nil {
+				t.Fatal(name, err)
+			}
+			// A head charges a fifth of a gap at least, and a gap is 2,500 units.
+			if limit := 5 * (slice + 2*2500) / 60; most > limit || all < 2*limit {
+				t.Errorf("%s, fuel %t: %d of %d calls without a pause, want %d at most", name, o.Fuel, most, all, limit)
+			}
+			if err := r.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A bulk operation that was charged is followed by a look before the next, so
+// that what is left of a slice, or of the fuel, cannot be far below nothing.
+func TestBulkOperationsAreCharged(t *testing.T) {
+	leb := func(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+	const n = 200
+	for name, op := range map[string]string{"fill": "\xfc\x0b\x00", "copy": "\xfc\x0a\x00\x00"} {
+		for _, bytes := range []string{"\x80\x80\x04", "\x80\x80\x20"} { // 64 KiB, 512 KiB
+			code := vec() + strings.Repeat("\x41\x00\x41\x01\x41"+bytes+op, n) + "\x0b"
+			wasm := module(section(1, vec("\x60\x00\x00")), section(3, vec("\x00")), section(5, vec("\x00\x09")),
+				section(7, vec("\x01f\x00\x00")), section(10, vec(leb(len(code))+code)))
+			for _, fuel := range []bool{false, true} {
+				out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Slice: 1000})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := wazero.NewRuntime(t.Context())
+				pauses := 0
+				servePauses(t, r, 1000, func() { pauses++ })
+				mod, err := r.Instantiate(t.Context(), out.Wasm)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fuel {
+					mod.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal).Set(1_000_000)
+				}
+				_, err = mod.ExportedFunction("f").Call(t.Context())
+				left := int32(mod.ExportedGlobal(wasmbin.LeftExport).Get())
+				if fuel && (err == nil || pauses > 2*1_000_000/8192) {
+					t.Errorf("%s: a hundred times the fuel was used: %v, %d pauses", name, err, pauses)
+				}
+				if !fuel && (err != nil || pauses < n) {
+					t.Errorf("%s: %d pauses, %v", name, pauses, err)
+				}
+				if left < -64<<10 {
+					t.Errorf("%s, fuel %t: %d left", name, fuel, left)
+				}
+				if err := r.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
