@@ -1,8 +1,9 @@
 package sandbox
 
 import (
-	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"time"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 )
 
 // extismState is what the host functions of one call work on. It is made for
