@@ -38,3 +38,10 @@ func servePauses(t testing.TB, r wazero.Runtime, slice int, do func()) {
 		t.Fatal(err)
 	}
 }
+
+// refuel gives an instance what it needs to run, where fuel is counted.
+func refuel(m api.Module) {
+	if g, ok := m.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal); ok {
+		g.Set(1 << 40)
+	}
+}

@@ -212,13 +212,6 @@ func (p *player) instantiate(c *command, as string) (mods [2]api.Module, errs [2
 	return mods, errs
 }
 
-// refuel gives an instance what it needs to run, where fuel is counted.
-func refuel(m api.Module) {
-	if g, ok := m.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal); ok {
-		g.Set(1 << 40)
-	}
-}
-
 func (p *player) module(c *command, as string) {
 	mods, errs := p.instantiate(c, as)
 	if errs[0] == nil && p.name == "binary-leb128.json" && errs[1] != nil && strings.Contains(errs[1].Error(), "instruction fc 0x80") {
