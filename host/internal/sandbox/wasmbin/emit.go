@@ -45,6 +45,7 @@ type emitter struct {
 	wasDead bool
 	instrs  int // of the function
 	wide    bool
+	gaps    int  // points on long ways
 	split   bool // the instruction just read ends a stretch
 }
 
@@ -87,7 +88,7 @@ func (e *emitter) begin(runs []localRun, params, locals int) {
 	e.loops, e.open = append(e.loops[:0], loop{}), append(e.open[:0], 0)
 	e.locals = params + locals
 	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
-	e.runs, e.instrs, e.wide = runs, 0, false
+	e.runs, e.instrs, e.wide, e.gaps = runs, 0, false, 0
 	e.head()
 	e.costs[0] += locals / 4
 	e.here().work = locals / 4
@@ -178,6 +179,7 @@ func (e *emitter) before(c *checker) {
 // was charged: with exact fuel for a stretch that begins here, else once more for
 // the region.
 func (e *emitter) gap(r *region) {
+	e.gaps++
 	if e.opt.Fuel {
 		e.stretch(gapPoint)
 	} else {
@@ -368,6 +370,10 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 		}
 	}
 	plain := e.loops[p.loop].plain
+	if p.kind == gapPoint && !plain && e.gaps > manyGaps {
+		b = appendSigned(append(b, byte(opI32Const)), int64(cost))
+		return appendU32(append(b, byte(opCall)), e.base+helperCharge)
+	}
 	if cost+frame > 0 {
 		b = e.charge(b, cost+frame, plain)
 	}
@@ -427,6 +433,11 @@ func (e *emitter) look(b []byte, plain bool) []byte {
 	}
 	return append(b, byte(opEnd))
 }
+
+// manyGaps is how many points on long ways a function has in its own code. Each is
+// a branch there, and the engine's compiler takes time by the square of those; more
+// call a helper.
+const manyGaps = 300
 
 // maxTail is what may come after a call without a point, if it is no access to
 // memory, no division and no call.

@@ -4,6 +4,7 @@ package wasmbin
 // that the host serves is imported before them: see [PauseImport].
 const (
 	helperPause = iota
+	helperCharge
 	helperFill
 	helperCopy
 )
@@ -18,6 +19,7 @@ var helperFuncTypes = []FuncType{
 	{},
 	{Params: []ValueType{I32, I32, I32}},
 	{Results: []ValueType{I32}},
+	{Params: []ValueType{I32}},
 }
 
 const typePauseImport = 2
@@ -37,7 +39,7 @@ func (a *asm) i64(v int64)              { a.b = appendSigned(append(a.b, byte(op
 func (a *asm) block(o opcode)           { a.b = append(appendOp(a.b, o), emptyBlock) }
 
 func (w *writer) helpers() []helper {
-	hs := []helper{{0, w.pause()}}
+	hs := []helper{{0, w.pause()}, {3, w.charge()}}
 	if w.m.Memory != nil {
 		hs = append(hs, helper{1, w.bulk(opMemoryFill)}, helper{1, w.bulk(opMemoryCopy)})
 	}
@@ -100,6 +102,29 @@ func (w *writer) pause() []byte {
 	return a.b
 }
 
+// charge makes charge(n), which takes n from what is left and looks.
+func (w *writer) charge() []byte {
+	a := &asm{b: []byte{0}}
+	w.take(a, func() { a.index(opLocalGet, 0) })
+	a.op(opEnd)
+	return a.b
+}
+
+// take charges what n leaves on the stack, and looks.
+func (w *writer) take(a *asm, n func()) {
+	left := w.global(globalLeft)
+	a.index(opGlobalGet, left)
+	n()
+	a.op(opI32Sub)
+	a.index(opGlobalSet, left)
+	a.index(opGlobalGet, left)
+	a.i32(0)
+	a.op(opI32LtS)
+	a.block(opIf)
+	a.index(opCall, w.m.moved(uint32(len(w.m.funcs)))+helperPause)
+	a.op(opEnd)
+}
+
 // bulk makes fill(d, v, n) or copy(d, s, n): they charge one unit for 8 bytes,
 // look whether anything is left, and do what is larger than a piece in pieces. An
 // operation that does not fit traps before it writes anything, so the whole range
@@ -107,7 +132,6 @@ func (w *writer) pause() []byte {
 func (w *writer) bulk(op opcode) []byte {
 	const d, s, n = 0, 1, 2
 	a := &asm{b: []byte{0}}
-	left := w.global(globalLeft)
 	do := func() {
 		a.b = append(appendOp(a.b, op), 0)
 		if op == opMemoryCopy {
@@ -122,17 +146,11 @@ func (w *writer) bulk(op opcode) []byte {
 	}
 	// charge is for as many bytes as bytes leaves on the stack.
 	charge := func(bytes func()) {
-		a.index(opGlobalGet, left)
-		bytes()
-		a.i32(3)
-		a.op(opI32ShrU, opI32Sub)
-		a.index(opGlobalSet, left)
-		a.index(opGlobalGet, left)
-		a.i32(0)
-		a.op(opI32LtS)
-		a.block(opIf)
-		a.index(opCall, w.m.moved(uint32(len(w.m.funcs)))+helperPause)
-		a.op(opEnd)
+		w.take(a, func() {
+			bytes()
+			a.i32(3)
+			a.op(opI32ShrU)
+		})
 	}
 	chargeAll := func() { charge(func() { a.index(opLocalGet, n) }) }
 

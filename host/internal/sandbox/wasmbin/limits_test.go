@@ -173,8 +173,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "5 1080422e7548af8050c07af1012d9596c91c35ab2b326d45d9e6a11cda5f191e",
-		true:  "5 fc371dbcfccb2c4024a6544a38a75ec855dcfac3b8d0bac77519f8995c87cf3d",
+		false: "6 db023444b663d00b90c3d165c8ddaeae77dcc19cc25566bc5fbb58b6ed5ac0dc",
+		true:  "6 79b8c498b4ff15a02dee8933baabe1d4171e04627b9d9fe00fb88caa2fffbf38",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {
