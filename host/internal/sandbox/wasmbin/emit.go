@@ -45,6 +45,7 @@ type emitter struct {
 	wasDead bool
 	instrs  int // of the function
 	wide    bool
+	table   bool // the function has branched by a table
 	gaps    int  // points on long ways
 	split   bool // the instruction just read ends a stretch
 }
@@ -88,7 +89,7 @@ func (e *emitter) begin(runs []localRun, params, locals int) {
 	e.loops, e.open = append(e.loops[:0], loop{}), append(e.open[:0], 0)
 	e.locals = params + locals
 	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
-	e.runs, e.instrs, e.wide, e.gaps = runs, 0, false, 0
+	e.runs, e.instrs, e.wide, e.table, e.gaps = runs, 0, false, false, 0
 	e.head()
 	e.costs[0] += locals / 4
 	e.here().work = locals / 4
@@ -150,6 +151,7 @@ func (e *emitter) before(c *checker) {
 	case opMemoryFill, opMemoryCopy:
 		r.calls = true
 	}
+	e.table = e.table || in.op == opBrTable
 	if r.calls || in.op == opBrTable {
 		e.meddle()
 	}
@@ -290,7 +292,7 @@ func (e *emitter) after(c *checker) {
 		e.split = true
 	case opCall, opCallIndirect:
 		if in.op == opCallIndirect || int(in.x) >= e.m.importedFuncs {
-			e.here().gap = max(e.here().gap, e.opt.Gap-maxTail)
+			e.returned()
 		}
 	case opBrTable:
 		for _, l := range in.labels {
@@ -302,6 +304,21 @@ func (e *emitter) after(c *checker) {
 	}
 	if e.split && e.opt.Fuel && len(c.ctrl) > 0 {
 		e.stretch(blockPoint)
+	}
+}
+
+// returned follows a call. In a function of Go, which has a table of branches to
+// all places where it may go on, the point is put in at once: else the ways that
+// meet with this one further on would pay for it, and those are the short loops.
+func (e *emitter) returned() {
+	r := e.here()
+	switch {
+	case e.wasDead:
+	case e.table:
+		e.gap(r)
+		r.gap = 0
+	default:
+		r.gap = max(r.gap, e.opt.Gap-maxTail)
 	}
 }
 

@@ -28,6 +28,7 @@ func ways() map[string]string {
 		"a short way back":             leave + deeper + tick(3),
 		"the way back":                 leave + deeper + tick(30),
 		"the way back of two branches": leave + deeper + "\x45\x04\x40" + tick(30) + "\x05" + tick(31) + "\x0b\x41\x00",
+		"the way back with a table":    "\x02\x40\x20\x00\x0e\x00\x00\x0b" + leave + deeper + tick(30),
 		"a loop on the way back":       leave + "\x03\x7f" + deeper + "\x0b" + tick(30),
 		"the way back in a loop":       leave + "\x03\x7f" + deeper + tick(30) + "\x0b",
 		"ends of loops":                nested + "\x41\x00",

@@ -173,8 +173,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "6 db023444b663d00b90c3d165c8ddaeae77dcc19cc25566bc5fbb58b6ed5ac0dc",
-		true:  "6 79b8c498b4ff15a02dee8933baabe1d4171e04627b9d9fe00fb88caa2fffbf38",
+		false: "7 6cb95b4c28b0636ac21e590b5ad529784259104078b8c8b1fbd8ebab24f422d6",
+		true:  "7 2e092493a462e7f91d5d462dd21d748454702e56f4b7a5990e30545c773492aa",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {
