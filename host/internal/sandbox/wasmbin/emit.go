@@ -159,7 +159,7 @@ func (e *emitter) before(c *checker) {
 	if w >= weightMemory {
 		need = max(need, maxTail+1)
 	}
-	if r.gap > 0 && r.gap+need > e.opt.Gap {
+	if r.gap > 0 && r.gap+need > e.longest() {
 		e.gap(r)
 		r.gap = 0
 	}
@@ -381,9 +381,9 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 	if !e.opt.Fuel {
 		switch p.kind {
 		case headPoint:
-			cost = max(1, min(cost, maxHead, e.opt.Gap))
+			cost = max(1, min(cost, e.most(), e.opt.Gap))
 		case gapPoint:
-			cost = min(cost, maxHead)
+			cost = min(cost, e.most())
 		}
 	}
 	plain := e.loops[p.loop].plain
@@ -462,6 +462,23 @@ const maxTail = 24
 
 // maxHead is the most that a head charges for its region.
 const maxHead = 500
+
+// most is the most that a point charges for its region, and longest how long a way
+// may be without one. In a function of Go, which is one loop around a table, a turn
+// is a small part of the region, and both are a fifth.
+func (e *emitter) most() int {
+	if e.table {
+		return maxHead / 5
+	}
+	return maxHead
+}
+
+func (e *emitter) longest() int {
+	if e.table && !e.opt.Fuel {
+		return max(1, e.opt.Gap/5)
+	}
+	return e.opt.Gap
+}
 
 // headless is the most that a body without a head costs.
 func (o *Options) headless() int { return min(maxHeadless, o.Gap) }

@@ -173,8 +173,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "7 6cb95b4c28b0636ac21e590b5ad529784259104078b8c8b1fbd8ebab24f422d6",
-		true:  "7 2e092493a462e7f91d5d462dd21d748454702e56f4b7a5990e30545c773492aa",
+		false: "8 f8762573426931c68edf590d69405450744d1ab2de6e6948b8ed1a0bc6cd6bb6",
+		true:  "8 2e092493a462e7f91d5d462dd21d748454702e56f4b7a5990e30545c773492aa",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {
