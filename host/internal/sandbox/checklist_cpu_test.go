@@ -488,18 +488,8 @@ func TestCPU8ALateAnswerIsATimeout(t *testing.T) {
 // many more instructions a loop has, how often a guest calls the host for the
 // same work, and how much larger a real module becomes.
 func TestCPU10InterruptingCostsLittle(t *testing.T) {
-	sizes := func(wasm []byte) (before, after int) {
-		m, err := wasmbin.Decode(wasm, wasmbin.DefaultLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := m.Rewrite(wasmbin.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(wasm), len(out.Wasm)
-	}
-	if before, after := sizes(builds.Tool(t, "testdata/guest")); float64(after) > 1.15*float64(before) {
+	guest := builds.Tool(t, "testdata/guest")
+	if before, after := len(guest), len(interruptible(t, guest)); float64(after) > 1.15*float64(before) {
 		t.Errorf("a Go guest has %d bytes, and %d when it can be interrupted", before, after)
 	}
 	// Ten million rounds of ten instructions: a call of the host takes 50 ns, so
@@ -512,8 +502,8 @@ func TestCPU10InterruptingCostsLittle(t *testing.T) {
 	}
 }
 
-// pausesOf counts how often a tool lets the host in during a call.
-func pausesOf(t *testing.T, wasm []byte) (pauses int) {
+// interruptible rewrites a module.
+func interruptible(t *testing.T, wasm []byte) []byte {
 	t.Helper()
 	m, err := wasmbin.Decode(wasm, wasmbin.DefaultLimits())
 	if err != nil {
@@ -523,6 +513,12 @@ func pausesOf(t *testing.T, wasm []byte) (pauses int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return out.Wasm
+}
+
+// pausesOf counts how often a tool lets the host in during a call.
+func pausesOf(t *testing.T, wasm []byte) (pauses int) {
+	t.Helper()
 	r := wazero.NewRuntime(t.Context())
 	defer func() {
 		if err := r.Close(t.Context()); err != nil {
@@ -534,7 +530,7 @@ func pausesOf(t *testing.T, wasm []byte) (pauses int) {
 		WithGoFunction(pause, nil, []api.ValueType{i32}).Export(wasmbin.PauseImport).Instantiate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	mod, err := r.Instantiate(t.Context(), out.Wasm)
+	mod, err := r.Instantiate(t.Context(), interruptible(t, wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,9 @@ const (
 )
 
 // The function without parameters that a rewritten module imports, and calls
-// after each slice. It returns an i32,
-// the length of the next slice, at most [MaxSlice]; at 0 the guest traps. No module
-// that [Decode] takes imports from [HostModule] itself.
+// after each slice. It returns an i32, the length of the next slice, at most
+// [MaxSlice]; at 0 the guest traps. No module that [Decode] takes imports from
+// [HostModule] itself.
 const (
 	HostModule  = reserved + "host"
 	PauseImport = "pause"
