@@ -31,6 +31,7 @@ type frame struct {
 	targeted bool // a branch leads to its label
 
 	// Of the emitter:
+	agains int // see emitter.label
 	region int // the region that the block lies in; a loop's own
 	gap    int // the longest way to its end over branches; -1: none
 	atIf   int // the way to where an if began

@@ -24,7 +24,15 @@ import "slices"
 //
 // What is left of the slice is in a global, in memory. A loop that calls nothing
 // keeps it in a local, too, and writes the global without reading it: a processor
-// takes longer to read what it has just written than a short loop for a turn.
+// takes longer to read what it has just written than a short loop for a turn. So
+// does every loop in the code of Go, and reads it anew after each call.
+//
+// The engine keeps values in registers along the first way that it sees, and what
+// was called has used them all. So no look has the pause on its first way: it is
+// in an else. The body of a loop is the then of such an if, with nothing behind
+// it: a pause gives back what the head charged, and goes to the head again. The
+// pauses of loops are thus behind the code of the function, and a turn without
+// one jumps over nothing.
 //
 // With exact fuel every stretch of code that runs as a whole is charged what it
 // costs where it begins. A long one is cut.
@@ -41,6 +49,7 @@ type emitter struct {
 	runs    []localRun
 	loops   []loop
 	open    []int // indices of the loops around, and of the body
+	agains  int   // those of them that are in an if
 	locals  int   // of the function, parameters included
 	wasDead bool
 	instrs  int // of the function
@@ -61,33 +70,39 @@ type region struct {
 
 // loop is the body of the function, or a loop in it.
 type loop struct {
-	plain bool // nothing in it reads or writes what is left of the slice but its points
+	head  int   // index of its point
+	block int64 // its type, as of an instruction
+	again bool  // its body is in an if, see emitter
+	plain bool  // it has what is left of the slice in the local
 }
 
 // point is a place in the new code.
 type point struct {
-	loop   int // index of the loop that it is in
-	pos    int
-	cost   int // index of what it charges; -1: see emitter.charge
-	kind   pointKind
-	calls  bool // of a head: its region calls functions
-	enters int  // of an entry: the index of the loop
+	loop  int // index of the loop that it is in
+	pos   int
+	cost  int // index of what it charges; -1: see emitter.charge
+	kind  pointKind
+	calls bool // of a head: its region calls functions
+	of    int  // of an entry, a head or an end: the index of its loop
 }
 
 type pointKind byte
 
 const (
-	headPoint  pointKind = iota // of a function or loop: charges and looks
-	gapPoint                    // on a long way: charges and looks
-	blockPoint                  // of a stretch: charges
-	fixedPoint                  // in front of one long instruction: charges it and looks
-	entryPoint                  // of a loop, before it: reads what is left
+	headPoint   pointKind = iota // of a function or loop: charges and looks
+	gapPoint                     // on a long way: charges and looks
+	backPoint                    // the same, right after a call
+	blockPoint                   // of a stretch: charges
+	fixedPoint                   // in front of one long instruction: charges it and looks
+	entryPoint                   // of a loop, before it: reads what is left
+	reloadPoint                  // after a call: reads what is left
+	endPoint                     // of a loop, before it: pauses and begins the loop anew
 )
 
 // begin starts a function.
 func (e *emitter) begin(runs []localRun, params, locals int) {
 	e.loops, e.open = append(e.loops[:0], loop{}), append(e.open[:0], 0)
-	e.locals = params + locals
+	e.locals, e.agains = params+locals, 0
 	e.out, e.points, e.costs, e.regions = e.out[:0], e.points[:0], e.costs[:0], e.regions[:0]
 	e.runs, e.instrs, e.wide, e.table, e.gaps = runs, 0, false, false, 0
 	e.head()
@@ -113,8 +128,7 @@ func (e *emitter) add(k pointKind, cost int) {
 	e.points = append(e.points, point{loop: e.open[len(e.open)-1], pos: len(e.out), cost: cost, kind: k})
 }
 
-// meddle says that something here reads or writes what is left of the slice, or
-// that the loops around are of a form in which a local more costs too much.
+// meddle says that something here reads or writes what is left of the slice.
 func (e *emitter) meddle() {
 	for _, l := range e.open {
 		e.loops[l].plain = false
@@ -152,7 +166,7 @@ func (e *emitter) before(c *checker) {
 		r.calls = true
 	}
 	e.table = e.table || in.op == opBrTable
-	if r.calls || in.op == opBrTable {
+	if r.calls && !e.table {
 		e.meddle()
 	}
 	need := w + charged
@@ -160,7 +174,7 @@ func (e *emitter) before(c *checker) {
 		need = max(need, maxTail+1)
 	}
 	if r.gap > 0 && r.gap+need > e.longest() {
-		e.gap(r)
+		e.gap(r, gapPoint)
 		r.gap = 0
 	}
 	r.gap += w + charged
@@ -180,12 +194,12 @@ func (e *emitter) before(c *checker) {
 // gap puts in a point on a long way. It charges, since a look sees nothing but what
 // was charged: with exact fuel for a stretch that begins here, else once more for
 // the region.
-func (e *emitter) gap(r *region) {
+func (e *emitter) gap(r *region, k pointKind) {
 	e.gaps++
 	if e.opt.Fuel {
-		e.stretch(gapPoint)
+		e.stretch(k)
 	} else {
-		e.add(gapPoint, r.cost)
+		e.add(k, r.cost)
 	}
 }
 
@@ -221,6 +235,12 @@ func (e *emitter) closed(c *checker, f *frame) {
 		}
 		e.regions = e.regions[:len(e.regions)-1]
 		e.here().gap = max(e.here().gap, way)
+		of := e.open[len(e.open)-1]
+		if e.loops[of].again {
+			e.add(endPoint, -1)
+			e.points[len(e.points)-1].of = of
+			e.agains--
+		}
 		e.open = e.open[:len(e.open)-1]
 		e.split = true
 		return
@@ -261,10 +281,17 @@ func (e *emitter) after(c *checker) {
 		e.call(helperCopy)
 	case opLoop:
 		e.add(entryPoint, -1)
-		e.points[len(e.points)-1].enters = len(e.loops)
-		e.loops = append(e.loops, loop{plain: true})
+		e.points[len(e.points)-1].of = len(e.loops)
+		e.loops = append(e.loops, loop{plain: true, block: in.block, again: len(c.top().params) == 0})
 		e.open = append(e.open, len(e.loops)-1)
 		e.out = appendInstr(e.out, in)
+	case opBr, opBrIf:
+		e.out = appendU32(append(e.out, byte(in.op)), e.label(c, in.x))
+	case opBrTable:
+		e.out = appendU32(append(e.out, byte(in.op)), uint32(len(in.labels)-1))
+		for _, l := range in.labels {
+			e.out = appendU32(e.out, e.label(c, l))
+		}
 	case opCall, opRefFunc:
 		e.out = appendU32(append(e.out, byte(in.op)), e.m.moved(in.x))
 	default:
@@ -272,13 +299,18 @@ func (e *emitter) after(c *checker) {
 	}
 	switch in.op {
 	case opBlock:
-		c.top().region = len(e.regions) - 1
+		e.opened(c)
 	case opLoop:
 		e.head()
-		c.top().region = len(e.regions) - 1
+		e.opened(c)
+		l := len(e.loops) - 1
+		e.loops[l].head = len(e.points) - 1
+		e.points[len(e.points)-1].of = l
+		if e.loops[l].again {
+			e.agains++
+		}
 	case opIf:
-		f := c.top()
-		f.region = len(e.regions) - 1
+		f := e.opened(c)
 		f.atIf = e.here().gap
 		e.split = true
 	case opElse:
@@ -290,10 +322,10 @@ func (e *emitter) after(c *checker) {
 	case opBrIf:
 		e.leads(c, in.x)
 		e.split = true
+	case opMemoryFill, opMemoryCopy:
+		e.add(reloadPoint, -1)
 	case opCall, opCallIndirect:
-		if in.op == opCallIndirect || int(in.x) >= e.m.importedFuncs {
-			e.returned()
-		}
+		e.returned(in.op == opCall && int(in.x) < e.m.importedFuncs)
 	case opBrTable:
 		for _, l := range in.labels {
 			e.leads(c, l)
@@ -310,16 +342,29 @@ func (e *emitter) after(c *checker) {
 // returned follows a call. In a function of Go, which has a table of branches to
 // all places where it may go on, the point is put in at once: else the ways that
 // meet with this one further on would pay for it, and those are the short loops.
-func (e *emitter) returned() {
+func (e *emitter) returned(host bool) {
 	r := e.here()
-	switch {
-	case e.wasDead:
-	case e.table:
-		e.gap(r)
+	if e.table && !host && !e.wasDead {
+		e.gap(r, backPoint)
 		r.gap = 0
-	default:
+		return
+	}
+	e.add(reloadPoint, -1)
+	if !host && !e.wasDead {
 		r.gap = max(r.gap, e.opt.Gap-maxTail)
 	}
+}
+
+// opened follows the begin of a block.
+func (e *emitter) opened(c *checker) *frame {
+	f := c.top()
+	f.region, f.agains = len(e.regions)-1, e.agains
+	return f
+}
+
+// label is the label in the new code.
+func (e *emitter) label(c *checker, depth uint32) uint32 {
+	return depth + uint32(e.agains-c.ctrl[len(c.ctrl)-1-int(depth)].agains)
 }
 
 // leads notes how long the way to a label is. A way out of loops is no shorter
@@ -343,11 +388,7 @@ func (e *emitter) finish(b []byte, frame int) []byte {
 	for _, p := range e.points {
 		b = append(b, e.out[from:p.pos]...)
 		from = p.pos
-		if !p.calls {
-			b = e.point(b, p, 0)
-		} else {
-			b = e.point(b, p, frame)
-		}
+		b = e.point(b, p, frame)
 	}
 	return append(b, e.out[from:]...)
 }
@@ -374,6 +415,53 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 	if p.kind == entryPoint {
 		return e.enter(b, p)
 	}
+	plain := e.loops[p.loop].plain
+	switch p.kind {
+	case reloadPoint:
+		if plain {
+			b = e.reload(b)
+		}
+		return b
+	case endPoint:
+		return e.again(b, e.points[e.loops[p.of].head], plain, frame)
+	}
+	cost := e.cost(p)
+	if !p.calls {
+		frame = 0
+	}
+	if (p.kind == gapPoint || p.kind == backPoint) && e.gaps > manyGaps {
+		b = appendSigned(append(b, byte(opI32Const)), int64(cost))
+		b = appendU32(append(b, byte(opCall)), e.base+helperCharge)
+		if plain {
+			b = e.reload(b)
+		}
+		return b
+	}
+	if n := cost + frame; n > 0 || p.kind == backPoint {
+		b = e.left(b, plain && p.kind != backPoint)
+		b = append(appendSigned(append(b, byte(opI32Const)), int64(n)), byte(opI32Sub))
+		b = e.putLeft(b, plain)
+	}
+	if frame > 0 && e.opt.Fuel {
+		b = e.repay(b, frame)
+	}
+	switch l := e.loops[p.of]; {
+	case p.kind == blockPoint:
+		return b
+	case p.kind == headPoint && l.again:
+		return appendSigned(append(e.some(b, plain), byte(opIf)), l.block)
+	case p.kind == backPoint:
+		// Nothing is in registers here, so that the shorter form loses nothing.
+		b = append(e.left(b, plain), byte(opI32Const), 0, byte(opI32LtS), byte(opIf), emptyBlock)
+		return append(e.pause(b, plain), byte(opEnd))
+	default:
+		b = append(e.some(b, plain), byte(opIf), emptyBlock, byte(opElse))
+		return append(e.pause(b, plain), byte(opEnd))
+	}
+}
+
+// cost is what is charged at p.
+func (e *emitter) cost(p point) int {
 	cost := 0
 	if p.cost >= 0 {
 		cost = e.costs[p.cost]
@@ -382,46 +470,54 @@ func (e *emitter) point(b []byte, p point, frame int) []byte {
 		switch p.kind {
 		case headPoint:
 			cost = max(1, min(cost, e.most(), e.opt.Gap))
-		case gapPoint:
+		case gapPoint, backPoint:
 			cost = min(cost, e.most())
 		}
 	}
-	plain := e.loops[p.loop].plain
-	if p.kind == gapPoint && !plain && e.gaps > manyGaps {
-		b = appendSigned(append(b, byte(opI32Const)), int64(cost))
-		return appendU32(append(b, byte(opCall)), e.base+helperCharge)
+	return cost
+}
+
+// again ends the if around the body of a loop: it pauses, gives back what the
+// head charged, and goes to it.
+func (e *emitter) again(b []byte, head point, plain bool, frame int) []byte {
+	if !head.calls {
+		frame = 0
 	}
-	if cost+frame > 0 {
-		b = e.charge(b, cost+frame, plain)
-	}
+	b = appendSigned(append(b, byte(opElse), byte(opI32Const)), int64(e.cost(head)+frame))
+	b = e.hear(appendU32(append(b, byte(opCall)), e.base+helperAgain), plain)
 	if frame > 0 && e.opt.Fuel {
-		b = e.repay(b, frame)
+		b = e.repay(b, -frame)
 	}
-	if p.kind != blockPoint {
-		b = e.look(b, plain)
-	}
-	return b
+	return append(b, byte(opBr), 1, byte(opEnd))
 }
 
 // enter reads what is left of the slice into the local, in front of the outermost
 // plain loops.
 func (e *emitter) enter(b []byte, p point) []byte {
-	if !e.loops[p.enters].plain || e.loops[p.loop].plain {
+	if !e.loops[p.of].plain || e.loops[p.loop].plain {
 		return b
 	}
-	b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
-	return appendU32(append(b, byte(opLocalSet)), uint32(e.locals))
+	return e.reload(b)
 }
 
-// charge takes cost from what is left of the slice, which a plain loop has in the
-// local, too.
-func (e *emitter) charge(b []byte, cost int, plain bool) []byte {
+// reload reads what is left of the slice into the local.
+func (e *emitter) reload(b []byte) []byte {
+	return appendU32(append(e.getLeft(b), byte(opLocalSet)), uint32(e.locals))
+}
+
+// left is what is left of the slice. A plain loop has it in the local, too.
+func (e *emitter) left(b []byte, plain bool) []byte {
 	if plain {
-		b = appendU32(append(b, byte(opLocalGet)), uint32(e.locals))
-	} else {
-		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+		return appendU32(append(b, byte(opLocalGet)), uint32(e.locals))
 	}
-	b = append(appendSigned(append(b, byte(opI32Const)), int64(cost)), byte(opI32Sub))
+	return e.getLeft(b)
+}
+
+func (e *emitter) getLeft(b []byte) []byte {
+	return appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+}
+
+func (e *emitter) putLeft(b []byte, plain bool) []byte {
 	if plain {
 		b = appendU32(append(b, byte(opLocalTee)), uint32(e.locals))
 	}
@@ -435,20 +531,22 @@ func (e *emitter) repay(b []byte, n int) []byte {
 	return appendU32(append(b, byte(opGlobalSet)), e.global+globalFuel)
 }
 
-// look pauses when nothing is left of the slice.
-func (e *emitter) look(b []byte, plain bool) []byte {
+// some is whether anything is left of the slice.
+func (e *emitter) some(b []byte, plain bool) []byte {
+	return append(e.left(b, plain), byte(opI32Const), 0, byte(opI32GeS))
+}
+
+// pause calls the helper.
+func (e *emitter) pause(b []byte, plain bool) []byte {
+	return e.hear(appendU32(append(b, byte(opCall)), e.base+helperPause), plain)
+}
+
+// hear takes what is left of the slice from a helper.
+func (e *emitter) hear(b []byte, plain bool) []byte {
 	if plain {
-		b = appendU32(append(b, byte(opLocalGet)), uint32(e.locals))
-	} else {
-		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
+		return appendU32(append(b, byte(opLocalSet)), uint32(e.locals))
 	}
-	b = append(b, byte(opI32Const), 0, byte(opI32LtS), byte(opIf), emptyBlock)
-	b = appendU32(append(b, byte(opCall)), e.base+helperPause)
-	if plain {
-		b = appendU32(append(b, byte(opGlobalGet)), e.global+globalLeft)
-		b = appendU32(append(b, byte(opLocalSet)), uint32(e.locals))
-	}
-	return append(b, byte(opEnd))
+	return append(b, byte(opDrop))
 }
 
 // manyGaps is how many points on long ways a function has in its own code. Each is

@@ -4,6 +4,7 @@ package wasmbin
 // that the host serves is imported before them: see [PauseImport].
 const (
 	helperPause = iota
+	helperAgain
 	helperCharge
 	helperFill
 	helperCopy
@@ -20,9 +21,10 @@ var helperFuncTypes = []FuncType{
 	{Params: []ValueType{I32, I32, I32}},
 	{Results: []ValueType{I32}},
 	{Params: []ValueType{I32}},
+	{Params: []ValueType{I32}, Results: []ValueType{I32}},
 }
 
-const typePauseImport = 2
+const typePause = 2
 
 // asm writes instructions.
 type asm struct{ b []byte }
@@ -39,12 +41,14 @@ func (a *asm) i64(v int64)              { a.b = appendSigned(append(a.b, byte(op
 func (a *asm) block(o opcode)           { a.b = append(appendOp(a.b, o), emptyBlock) }
 
 func (w *writer) helpers() []helper {
-	hs := []helper{{0, w.pause()}, {3, w.charge()}}
+	hs := []helper{{typePause, w.pause()}, {4, w.again()}, {3, w.charge()}}
 	if w.m.Memory != nil {
 		hs = append(hs, helper{1, w.bulk(opMemoryFill)}, helper{1, w.bulk(opMemoryCopy)})
 	}
 	return hs
 }
+
+func (w *writer) helper(k uint32) uint32 { return w.m.moved(uint32(len(w.m.funcs))) + k }
 
 func (w *writer) global(k uint32) uint32 { return uint32(len(w.m.globals)) + k }
 
@@ -59,7 +63,8 @@ func (w *writer) yield(a *asm, slice uint32) {
 	a.op(opUnreachable, opEnd)
 }
 
-// pause gives the guest a new slice, with exact fuel as long as there is some.
+// pause gives the guest a new slice, with exact fuel as long as there is some. It
+// returns what is left of it.
 func (w *writer) pause() []byte {
 	left, fuel := w.global(globalLeft), w.global(globalFuel)
 	const slice, part = 0, 1 // locals
@@ -68,6 +73,7 @@ func (w *writer) pause() []byte {
 		w.yield(a, slice)
 		a.index(opLocalGet, slice)
 		a.index(opGlobalSet, left)
+		a.index(opLocalGet, slice)
 		a.op(opEnd)
 		return a.b
 	}
@@ -98,7 +104,24 @@ func (w *writer) pause() []byte {
 	a.i32(0)
 	a.op(opI32LtS)
 	a.index(opBrIf, 0)
-	a.op(opEnd, opEnd)
+	a.op(opEnd)
+	a.index(opGlobalGet, left)
+	a.op(opEnd)
+	return a.b
+}
+
+// again makes again(n), which pauses, gives n back to what is left, and returns
+// that.
+func (w *writer) again() []byte {
+	left := w.global(globalLeft)
+	a := &asm{b: []byte{0}}
+	a.index(opCall, w.helper(helperPause))
+	a.index(opLocalGet, 0)
+	a.op(opI32Add)
+	a.index(opLocalTee, 0)
+	a.index(opGlobalSet, left)
+	a.index(opLocalGet, 0)
+	a.op(opEnd)
 	return a.b
 }
 
@@ -121,8 +144,8 @@ func (w *writer) take(a *asm, n func()) {
 	a.i32(0)
 	a.op(opI32LtS)
 	a.block(opIf)
-	a.index(opCall, w.m.moved(uint32(len(w.m.funcs)))+helperPause)
-	a.op(opEnd)
+	a.index(opCall, w.helper(helperPause))
+	a.op(opDrop, opEnd)
 }
 
 // bulk makes fill(d, v, n) or copy(d, s, n): they charge one unit for 8 bytes,

@@ -173,8 +173,8 @@ func TestTheSameModuleIsRewrittenTheSame(t *testing.T) {
 func TestTheVersionChangesWithTheCode(t *testing.T) {
 	wasm := testkit.Wasm(t, "spin")
 	for fuel, want := range map[bool]string{
-		false: "8 f8762573426931c68edf590d69405450744d1ab2de6e6948b8ed1a0bc6cd6bb6",
-		true:  "8 2e092493a462e7f91d5d462dd21d748454702e56f4b7a5990e30545c773492aa",
+		false: "9 937bf4e2c07df0fa6d155adb73be2c83b989add118a7139151941f81d154d9f8",
+		true:  "9 6502d350de90d175e03543b312e629b043b87077f7499b88357f6a32a0560613",
 	} {
 		out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: fuel, Bare: true})
 		if err != nil {

@@ -48,6 +48,7 @@ const (
 	opI32LtS       opcode = 0x48
 	opI32GtU       opcode = 0x4b
 	opI32LeU       opcode = 0x4d
+	opI32GeS       opcode = 0x4e
 	opI32LtU       opcode = 0x49
 	opI64GtU       opcode = 0x56
 	opI64LeS       opcode = 0x57

@@ -8,7 +8,7 @@ import (
 
 // Version changes whenever Rewrite makes other code of the same module, so that
 // what is kept of an older one is not used.
-const Version = 8
+const Version = 9
 
 // Options say how a module is rewritten. The zero value is usable.
 type Options struct {

@@ -98,7 +98,7 @@ func (w *writer) imports() {
 		}
 	}
 	b = append(appendName(appendName(b, HostModule), PauseImport), byte(ExternFunc))
-	b = appendU32(b, w.helperTypes+typePauseImport)
+	b = appendU32(b, w.helperTypes+typePause)
 	w.section(secImport, len(w.m.Imports)+1, b)
 }
 
