@@ -31,7 +31,8 @@ import (
 // The columns of the table of calls. All count the words of a text.
 const (
 	colPristine     = "pristine"      // as the host serves it
-	colReused       = "reused"        // the same, in one guest that is never put back
+	colSession      = "session"       // as the host serves it with instances: session, so that nothing is put back
+	colReused       = "reused"        // the guest's code alone, in one guest that is never put back
 	colPlainFresh   = "wazero fresh"  // the module as it is, an instance for each call
 	colPlainReused  = "wazero reused" // and one for all
 	colPlugin       = "Extism here"   // as a plugin, as the host serves it
@@ -42,7 +43,7 @@ const (
 )
 
 var columns = []string{
-	colPristine, colReused, colPlainFresh, colPlainReused, colPlugin, colExtismFresh, colExtismReused, colProgram, colBubblewrap,
+	colPristine, colSession, colReused, colPlainFresh, colPlainReused, colPlugin, colExtismFresh, colExtismReused, colProgram, colBubblewrap,
 }
 
 // subject is a word_count in one language, and every way of calling it. Ways
@@ -59,7 +60,7 @@ func callRatios(t *testing.T) {
 	native, notes := nativeWays(t)
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "call of\t\t%s\tover reused\n", strings.Join(columns, "\t"))
+	fmt.Fprintf(w, "call of\t\t%s\tover session\tover reused\n", strings.Join(columns, "\t"))
 	for _, l := range []string{"go", "rust", "c", "assemblyscript"} {
 		s := newSubject(t, e, l)
 		if l == "go" { // the program is in Go
@@ -96,7 +97,7 @@ func (s *subject) row(t *testing.T, size int) string {
 			cells = append(cells, fmt.Sprintf("%s %.3g", rounded(d), float64(d)/float64(base)))
 		}
 	}
-	return strings.Join(append(cells, rounded(base-took[colReused])), "\t")
+	return strings.Join(append(cells, rounded(base-took[colSession]), rounded(base-took[colReused])), "\t")
 }
 
 // alternate calls every way in turn and returns the medians. A turn is some
@@ -160,7 +161,7 @@ func newSubject(t *testing.T, e *Engine, language string) *subject {
 	m := load(t, e, languageSource(t, language), within(time.Hour))
 	ours := load(t, e, Source{Name: language, Wasm: plugin, Policy: policy.Default()}, plainTool("word_count"))
 	return &subject{name: language, ways: map[string]func([]byte) error{
-		colPristine: servedWay(t, m), colReused: reusedWay(t, m), colPlainFresh: fresh, colPlainReused: reused,
+		colPristine: servedWay(t, m), colSession: sessionWay(t, e, language), colReused: reusedWay(t, m), colPlainFresh: fresh, colPlainReused: reused,
 		colPlugin: servedWay(t, ours), colExtismFresh: sdkFresh, colExtismReused: sdkReused,
 	}}
 }
@@ -174,13 +175,30 @@ func languagePlugin(t *testing.T, language string) []byte {
 }
 
 func servedWay(t *testing.T, m *Module) func([]byte) error {
+	return wellServed(t, m, Call{ID: "0", Tool: "word_count"})
+}
+
+// wellServed makes calls of a module, which must succeed.
+func wellServed(t *testing.T, m *Module, c Call) func([]byte) error {
 	return func(args []byte) error {
-		out := m.Call(t.Context(), Call{ID: "0", Tool: "word_count", Arguments: args})
+		c.Arguments = args
+		out := m.Call(t.Context(), c)
 		if out.Fault != "" || out.Result.IsError {
 			return errors.New(said(out) + out.Detail)
 		}
 		return nil
 	}
+}
+
+// sessionWay makes all calls in one session.
+func sessionWay(t *testing.T, e *Engine, language string) func([]byte) error {
+	t.Helper()
+	src := languageSource(t, language)
+	src.Session = true
+	m := load(t, e, src, within(time.Hour))
+	s := e.NewSession()
+	t.Cleanup(s.Close)
+	return wellServed(t, m, Call{ID: "0", Tool: "word_count", Session: s})
 }
 
 // reusedWay has one guest of the module answer all calls.

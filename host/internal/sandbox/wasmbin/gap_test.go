@@ -122,3 +122,57 @@ func TestBulkOperationsAreCharged(t *testing.T) {
 		}
 	}
 }
+
+// A loop whose head costs more than a slice goes on after each pause, and costs
+// the same fuel however long slices are.
+func TestALoopGoesOnAfterAPause(t *testing.T) {
+	const turns, values, fuel = 20, 9000, 1 << 40
+	leb := func(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
+	// f(x) counts x down to nothing, with so many values around a call that what
+	// its frame costs is far more than a slice.
+	value := "\x20\x00\x42\x07\x7c"                                                                               // local.get 0, i64.const 7, i64.add
+	body := "\x03\x40" + strings.Repeat(value, values) + "\x10\x01" + strings.Repeat("\x85", values-1) + "\x1a" + // loop, ..., call 1, i64.xor ..., drop
+		"\x20\x00\x42\x01\x7d\x22\x00\x42\x00\x52\x0d\x00\x0b" + "\x20\x00" // x - 1 -> x, br_if x != 0, end, x
+	code := vec() + body + "\x0b"
+	nothing := vec() + "\x0b"
+	wasm := module(section(1, vec("\x60\x01\x7e\x01\x7e", "\x60\x00\x00")), section(3, vec("\x00", "\x01")), section(7, vec("\x01f\x00\x00")),
+		section(10, vec(leb(len(code))+code, leb(len(nothing))+nothing)))
+	used := make(map[uint64]bool)
+	for _, counted := range []bool{false, true} {
+		for _, slice := range []int{3, 500, 20_000} {
+			out, err := rewrite(wasm, wasmbin.DefaultLimits(), wasmbin.Options{Fuel: counted, Slice: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := wazero.NewRuntime(t.Context())
+			pauses := 0
+			servePauses(t, r, slice, func() {
+				if pauses++; pauses > 40*turns { // there are some twenty points in a turn
+					panic("it does not go on")
+				}
+			})
+			mod, err := r.Instantiate(t.Context(), out.Wasm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mod.ExportedGlobal(wasmbin.LeftExport).(api.MutableGlobal).Set(0)
+			if counted {
+				mod.ExportedGlobal(wasmbin.FuelExport).(api.MutableGlobal).Set(fuel)
+			}
+			got, err := mod.ExportedFunction("f").Call(t.Context(), turns)
+			if err != nil || got[0] != 0 || pauses < turns/2 {
+				t.Errorf("fuel %t, slice %d: %v, %v after %d pauses", counted, slice, got, err, pauses)
+			}
+			if counted {
+				left := int64(int32(mod.ExportedGlobal(wasmbin.LeftExport).Get()))
+				used[fuel-mod.ExportedGlobal(wasmbin.FuelExport).Get()-uint64(left)] = true
+			}
+			if err := r.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if len(used) != 1 {
+		t.Errorf("the fuel of one call is %v", used)
+	}
+}
