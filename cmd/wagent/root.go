@@ -41,7 +41,7 @@ func newRoot(a *app) *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.BoolVar(&a.noColor, "no-color", false, "print no colours and no live lines")
 	flags.CountVarP(&a.verbose, "verbose", "v", "log more; twice: debug")
-	cmd.AddCommand(newRun(a), newTools(a), newValidate(a), newInit(a), newSchema(a), newVersion(a), newCompletion(a))
+	cmd.AddCommand(newRun(a), newTools(a), newValidate(a), newInit(a), newSelftest(a), newSchema(a), newVersion(a), newCompletion(a))
 	return cmd
 }
 

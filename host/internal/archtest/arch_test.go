@@ -21,7 +21,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"cmd/wagent", []string{"host$", "host/manifest", "host/model", "host/policy", "host/run", "host/visible", "sdk/abi"}},
+	{"cmd/wagent", []string{"host$", "host/selftest", "host/manifest", "host/model", "host/policy", "host/run", "host/visible", "sdk/abi"}},
 	{"host/internal/agent", []string{"host/internal/planner", "host/internal/schema", "host/run", "host/model"}},
 	{"host/internal/planner", []string{"host/run", "host/model"}},
 	{"host/internal/schema", []string{"host/internal/spelling"}},
@@ -32,6 +32,7 @@ var rules = []rule{
 	{"host/internal/hostfn", []string{"host/policy", "host/visible", "sdk/abi"}},
 	{"host/internal/testkit", []string{"sdk/abi"}},
 	{"host/internal/archtest", nil},
+	{"host/selftest", []string{"host/internal/sandbox", "host/policy", "sdk/abi", "testdata/wasm"}},
 	{"host/visible", nil},
 	{"host/manifest", []string{"host/policy", "host/internal/spelling"}},
 	{"host/policy", nil},

@@ -1,0 +1,74 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox"
+	"github.com/wagent-dev/wagent/host/policy"
+)
+
+func memoryChecks() []check {
+	small := memory(policy.MiB)
+	packed := func(id string, ways ...sandbox.Fault) func(context.Context, *lab) error {
+		return ends("packed", sandbox.Call{ID: id}, ways)
+	}
+	return []check{
+		{"MEM-1a", "growing the memory until it is refused", ends("memgrow", sandbox.Call{}, []sandbox.Fault{sandbox.FaultMemory}, small)},
+		{"MEM-1b", "growing by four GiB", ends("growback", sandbox.Call{}, []sandbox.Fault{""}, small)},
+		{"MEM-1c", "62 MiB written four times over, of 64", ends("touch", sandbox.Call{}, []sandbox.Fault{""})},
+		{"MEM-1d", "an Extism function that grows", ends("extism-plain", sandbox.Call{}, []sandbox.Fault{sandbox.FaultMemory}, plain("grows"), memory(4*policy.MiB))},
+		{"MEM-2", "a module that starts with four GiB", refused(embedded("bigmin"), sandbox.LoadMemory, "")},
+		{"MEM-4a", "a table of 67 million entries", refused(embedded("bigtable"), sandbox.LoadTooLarge, "table")},
+		{"MEM-4b", "a hundred tables", refused(built(section(4, vector(hundred("\x70\x00\x01")...))), sandbox.LoadTooLarge, "table")},
+		{"MEM-5a", "an answer behind the end of the memory", packed("0002000000000001", sandbox.FaultInvalidResult)},
+		{"MEM-5b", "an answer whose end overflows 32 bits", packed("ffffffff0000ffff", sandbox.FaultInvalidResult)},
+		{"MEM-5c", "an answer of four GiB", packed("00000400ffffffff", sandbox.FaultOutput)},
+		{"MEM-5d", "an empty answer", packed("0000040000000000", sandbox.FaultInvalidResult)},
+		{"MEM-5e", "a buffer behind the end of the memory", ends("badalloc", sandbox.Call{}, []sandbox.Fault{sandbox.FaultInvalidResult})},
+		{"MEM-5f", "no buffer", ends("noalloc", sandbox.Call{}, []sandbox.Fault{sandbox.FaultInvalidArgs})},
+		{"MEM-5g", "output without end", ends("outflood", sandbox.Call{}, []sandbox.Fault{sandbox.FaultOutput})},
+		{"MEM-6a", "a million brackets as arguments", ends("done", sandbox.Call{Arguments: []byte(strings.Repeat("[", 1_000_000))}, []sandbox.Fault{sandbox.FaultInvalidArgs})},
+		{"MEM-6b", "an answer of 9,000 brackets in one another", ends("cat", sandbox.Call{Arguments: []byte(`{"content":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`)}, []sandbox.Fault{sandbox.FaultInvalidResult})},
+		{"MEM-6c", "arguments beyond their limit", ends("done", sandbox.Call{Arguments: []byte(`"` + strings.Repeat("x", 8<<20) + `"`)}, []sandbox.Fault{sandbox.FaultInvalidArgs})},
+		{"MEM-7", "sixteen guests at once that want 62 MiB each", crowd},
+	}
+}
+
+func hundred(s string) []string {
+	all := make([]string, 100)
+	for i := range all {
+		all[i] = s
+	}
+	return all
+}
+
+// crowd makes more calls at once than there is room for. They have to wait for
+// each other and not to fail.
+func crowd(ctx context.Context, l *lab) (err error) {
+	const calls = 16
+	engine, err := sandbox.New(sandbox.Options{Memory: policy.GiB / 4})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close(ctx)) }()
+	src, err := guest("touch")
+	if err != nil {
+		return err
+	}
+	m, err := engine.Load(ctx, src)
+	if err != nil {
+		return err
+	}
+	outs := make(chan sandbox.Outcome, calls)
+	for range calls {
+		go func() { outs <- m.Call(ctx, sandbox.Call{}) }()
+	}
+	for range calls {
+		out := <-outs
+		l.peak = max(l.peak, out.Receipt.PeakMemory)
+		err = errors.Join(err, ended(&out, []sandbox.Fault{""}))
+	}
+	return err
+}
