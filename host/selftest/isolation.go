@@ -37,11 +37,7 @@ func importingOther() (sandbox.Source, error) {
 // sameTwice makes a call twice, and the answers may not differ.
 func sameTwice(module string, c sandbox.Call, change ...func(*sandbox.Source)) func(context.Context, *lab) error {
 	return func(ctx context.Context, l *lab) error {
-		src, err := guest(module, change...)
-		if err != nil {
-			return err
-		}
-		m, err := l.engine.Load(ctx, src)
+		m, err := l.load(ctx, module, change...)
 		if err != nil {
 			return err
 		}

@@ -115,14 +115,11 @@ func (l *lab) fetch(ctx context.Context, address, method string, header map[stri
 	if err != nil {
 		return fetched{}, err
 	}
-	out, err := l.call(ctx, src, c)
-	switch {
-	case err != nil:
+	answer, err := l.answered(ctx, src, c)
+	if err != nil {
 		return fetched{}, err
-	case out.Fault != "":
-		return fetched{}, fmt.Errorf("it ended as %s: %s", out.Fault, text(&out))
 	}
-	digits, body, _ := strings.Cut(text(&out), " ")
+	digits, body, _ := strings.Cut(answer, " ")
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil {
 		return fetched{}, err
@@ -179,6 +176,18 @@ func bothMethods(ctx context.Context, l *lab) error {
 
 // elsewhere makes a request to another place than the one that was granted.
 func elsewhere(turn func(*url.URL)) func(context.Context, *lab) error {
+	return near(turn, func(s *server, _ string) func(*sandbox.Source) { return reaching(s.URL) })
+}
+
+// private makes a request to this machine by some name, which is granted, without
+// private networks.
+func private(name string) func(context.Context, *lab) error {
+	turn := func(u *url.URL) { u.Host = name + ":" + u.Port() }
+	return near(turn, func(_ *server, address string) func(*sandbox.Source) { return grant(address) })
+}
+
+// near makes a request to nearly the address of a server, which may not reach it.
+func near(turn func(*url.URL), grants func(*server, string) func(*sandbox.Source)) func(context.Context, *lab) error {
 	return func(ctx context.Context, l *lab) error {
 		s, err := serve(nil)
 		if err != nil {
@@ -190,7 +199,7 @@ func elsewhere(turn func(*url.URL)) func(context.Context, *lab) error {
 			return err
 		}
 		turn(u)
-		got, err := l.fetch(ctx, u.String(), "GET", nil, reaching(s.URL))
+		got, err := l.fetch(ctx, u.String(), "GET", nil, grants(s, u.String()), within(2*time.Second))
 		return errors.Join(err, untouched(got, s))
 	}
 }
@@ -213,25 +222,6 @@ func redirected(ctx context.Context, l *lab) error {
 		return fmt.Errorf("the first server saw %d requests and the second %d", from.hits.Load(), to.hits.Load())
 	}
 	return nil
-}
-
-// private makes a request to this machine by some name, which is granted, without
-// private networks.
-func private(name string) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
-		s, err := serve(nil)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		u, err := url.Parse(s.URL)
-		if err != nil {
-			return err
-		}
-		address := "http://" + name + ":" + u.Port() + "/"
-		got, err := l.fetch(ctx, address, "GET", nil, grant(address), within(2*time.Second))
-		return errors.Join(err, untouched(got, s))
-	}
 }
 
 func endless(w http.ResponseWriter, r *http.Request) {

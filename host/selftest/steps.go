@@ -186,14 +186,11 @@ func (l *lab) perform(ctx context.Context, p *program, c sandbox.Call, change ..
 		return done{}, err
 	}
 	c.Arguments = args
-	out, err := l.call(ctx, src, c)
-	switch {
-	case err != nil:
+	answer, err := l.answered(ctx, src, c)
+	if err != nil {
 		return done{}, err
-	case out.Fault != "":
-		return done{}, fmt.Errorf("it ended as %s: %s", out.Fault, text(&out))
 	}
-	return parseDone(text(&out), p.count)
+	return parseDone(answer, p.count)
 }
 
 func parseDone(answer string, steps int) (done, error) {
