@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -61,7 +62,7 @@ func (w *workers) compile(ctx context.Context, entry *cacheEntry, wasm []byte, c
 		}
 	}()
 	began := time.Now()
-	if err := w.run(ctx, dir, code); err != nil {
+	if err := w.run(ctx, dir, code, entry.log); err != nil {
 		return nil, err
 	}
 	made := *entry
@@ -84,8 +85,8 @@ func (w *workers) compile(ctx context.Context, entry *cacheEntry, wasm []byte, c
 }
 
 // run starts a worker in dir and waits until it has ended, which is at the latest
-// when ctx does or a fence is reached.
-func (w *workers) run(ctx context.Context, dir string, code *guestCode) error {
+// when ctx does or a fence is reached. log is told what the worker is not shut off from.
+func (w *workers) run(ctx context.Context, dir string, code *guestCode, log *slog.Logger) error {
 	f := w.fences(len(code.out.Wasm))
 	limited, cancel := context.WithTimeout(ctx, f.time)
 	defer cancel()
@@ -121,6 +122,9 @@ func (w *workers) run(ctx context.Context, dir string, code *guestCode) error {
 	e.state, e.said = cmd.ProcessState, said.String()
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if e.report != nil && e.report.Open != "" {
+		log.Debug("a module was compiled by a process that was not shut off from the system", "why", oneLine(e.report.Open, maxMessage))
 	}
 	return e.explain()
 }

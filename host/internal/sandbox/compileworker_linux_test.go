@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,3 +93,15 @@ func children(t *testing.T) []string {
 
 // running says that a worker runs.
 func running(t *testing.T) bool { return len(children(t)) > 0 }
+
+// Threat 13, for the process that compiles: on a kernel that has the walls, none
+// is missing, and it reports none.
+func TestThreat13TheCompilerIsShutOffFromTheSystem(t *testing.T) {
+	var log bytes.Buffer
+	opts := &slog.HandlerOptions{Level: slog.LevelDebug}
+	e := newEngineAt(t, Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Logger: slog.New(slog.NewTextHandler(&log, opts))})
+	load(t, e, lined(dozen))
+	if said := log.String(); !strings.Contains(said, "msg=compiled") || strings.Contains(said, "shut off") || strings.Contains(said, "in this process") {
+		t.Errorf("this needs a kernel with Landlock and seccomp: %s", said)
+	}
+}

@@ -53,13 +53,13 @@ func badWorker() {
 	case "exit":
 		os.Exit(9)
 	case "hog":
-		confine(o)
+		bound(o)
 		hog := make([]byte, 4<<30)
 		hog[len(hog)-1] = 1
 	case "full":
 		said.Unkept = "no space left on device"
 	case "look":
-		confine(o)
+		bound(o)
 		said.Refused = surroundings()
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(said); err != nil {

@@ -16,11 +16,17 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/wagent-dev/wagent/host/internal/confine"
 )
 
 // workerArg is the only argument of a process that works for its parent. No
 // program takes it for something else: what does not call Worker stumbles over it.
 const workerArg = "--wagent-worker=compile"
+
+// enclosedArg is the argument of one that has taken from itself what it could of
+// the file system, and has executed itself again so that this holds for all of it.
+const enclosedArg = workerArg + ",enclosed"
 
 // workerGreeting is what the process says before it is given anything.
 const workerGreeting = "wagent worker 1"
@@ -33,8 +39,14 @@ var entered atomic.Bool //nolint:gochecknoglobals // see above
 // was started as. Otherwise it returns at once, and from then on engines have what
 // they compile compiled by such workers.
 func Worker() {
-	if len(os.Args) == 2 && os.Args[1] == workerArg {
-		os.Exit(work(os.Stdin, os.Stdout))
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case workerArg:
+			open := enclose()
+			os.Exit(work(os.Stdin, os.Stdout, open))
+		case enclosedArg:
+			os.Exit(work(os.Stdin, os.Stdout, nil))
+		}
 	}
 	entered.Store(true)
 }
@@ -51,6 +63,7 @@ type order struct {
 type report struct {
 	Refused string `json:",omitempty"` // the engine's error about the module
 	Unkept  string `json:",omitempty"` // it was compiled and could not be written
+	Open    string `json:",omitempty"` // why the worker was not shut off from something
 }
 
 // The exit statuses of a worker that made no report.
@@ -61,8 +74,9 @@ const (
 	exitUnheard = 5 // it could not read its order or write its report
 )
 
-// work compiles one module into the folder it was started in.
-func work(in io.Reader, out io.Writer) int {
+// work compiles one module into the folder it was started in. open is why the
+// process can still reach files that it does not need; nil: it cannot.
+func work(in io.Reader, out io.Writer, open error) int {
 	if _, err := fmt.Fprintln(out, workerGreeting); err != nil {
 		return exitUnheard
 	}
@@ -72,7 +86,8 @@ func work(in io.Reader, out io.Writer) int {
 	if err != nil || json.Unmarshal(line, &o) != nil {
 		return exitUnheard
 	}
-	confine(o)
+	bound(o)
+	open = errors.Join(open, confine.Calls())
 	debug.SetMemoryLimit(o.Memory / 16 * 15)
 	go watchMemory(o.Memory)
 	wasm := make([]byte, o.Size)
@@ -83,7 +98,11 @@ func work(in io.Reader, out io.Writer) int {
 		_, _ = io.Copy(io.Discard, r) // it ends with the parent, whatever else it says
 		os.Exit(exitOrphan)
 	}()
-	if json.NewEncoder(out).Encode(compileInto(".", wasm, o.Workers)) != nil {
+	made := compileInto(".", wasm, o.Workers)
+	if open != nil {
+		made.Open = open.Error()
+	}
+	if json.NewEncoder(out).Encode(made) != nil {
 		return exitUnheard
 	}
 	return 0

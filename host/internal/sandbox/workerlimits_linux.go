@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wagent-dev/wagent/host/internal/confine"
 )
 
 // What the system allows beyond the limits at which the worker ends itself, and can
@@ -18,9 +21,9 @@ const (
 	timeSlack   = 5 // seconds
 )
 
-// confine takes from a worker what it does not need. What fails here is not
-// there to be taken; the parent's own limits hold anyway.
-func confine(o order) {
+// bound gives a worker limits of the system. What fails here is not there to be
+// had; the parent's own limits hold anyway.
+func bound(o order) {
 	closeInherited()
 	set := func(resource int, soft, hard uint64) {
 		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: soft, Max: hard})
@@ -34,6 +37,20 @@ func confine(o order) {
 	set(unix.RLIMIT_FSIZE, uint64(o.Memory), uint64(o.Memory))
 	data := dataSize() + uint64(o.Memory) + memorySlack
 	set(unix.RLIMIT_DATA, data, data)
+}
+
+// enclose takes from a worker all files but those of its folder, and executes it
+// again. It returns why that cannot be.
+func enclose() error {
+	closeInherited()
+	runtime.LockOSThread() // Landlock is of the thread, and of what it executes
+	defer runtime.UnlockOSThread()
+	const self = "/proc/self/exe"
+	left := confine.Paths{Run: append(confine.Libraries(), self), Read: []string{"/proc/self"}, Write: []string{"."}}
+	if err := confine.Files(left); err != nil {
+		return err
+	}
+	return unix.Exec(self, []string{os.Args[0], enclosedArg}, nil)
 }
 
 // closeInherited closes the descriptors that somebody above us left open: all
