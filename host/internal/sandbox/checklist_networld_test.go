@@ -135,6 +135,14 @@ func (n *internet) join(t testing.TB, m *Module) {
 	m.http = hostfn.NewHTTP(m.src.Policy.Grants.HTTP, o)
 }
 
+// leave closes the connections of a module, which makes no more.
+func (n *internet) leave(t testing.TB, m *Module) {
+	t.Helper()
+	if err := m.http.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // traffic is what happened since the last time that it was taken.
 type traffic struct {
 	lookups  []string
@@ -180,19 +188,40 @@ type netDoor struct {
 // kit of Extism, each with the same policy and in this internet.
 func (n *internet) doors(t *testing.T, e *Engine, change ...func(*Source)) []netDoor {
 	t.Helper()
-	join := func(src Source, more ...func(*Source)) *Module {
-		m := load(t, e, src, append(more, change...)...)
+	var all []netDoor
+	for _, src := range []Source{sdkGuest(t), wasiGuest(t), extismGuest(t)} {
+		m := load(t, e, src, change...)
 		n.join(t, m)
-		return m
+		all = append(all, doorOf(m))
 	}
-	kit := join(sdkGuest(t))
-	program := join(wasiGuest(t))
-	plugin := join(extismGuest(t))
-	return []netDoor{
-		{"sdk", kit, func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askGuest(t, kit, readKit, reqs) }},
-		{"wasi", program, func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askGuest(t, program, readABI, reqs) }},
-		{"extism", plugin, func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askPlugin(t, plugin, reqs) }},
+	return all
+}
+
+// doorOf is the door of one of the guests below.
+func doorOf(m *Module) netDoor {
+	d := netDoor{name: strings.TrimSuffix(m.src.Name, ".wasm"), m: m}
+	switch d.name {
+	case "sdk":
+		d.ask = func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askGuest(t, m, readKit, reqs) }
+	case "wasi":
+		d.ask = func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askGuest(t, m, readABI, reqs) }
+	default:
+		d.ask = func(t *testing.T, reqs ...abi.HTTPRequest) []netReply { return askPlugin(t, m, reqs) }
 	}
+	return d
+}
+
+// arguments are those of a call that makes one request.
+func (d netDoor) arguments(t *testing.T, req abi.HTTPRequest) json.RawMessage {
+	t.Helper()
+	if d.name != "extism" {
+		return requestsArg(t, []abi.HTTPRequest{req})
+	}
+	args, err := json.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
 }
 
 func sdkGuest(t testing.TB) Source {
@@ -287,11 +316,7 @@ func askPlugin(t *testing.T, m *Module, reqs []abi.HTTPRequest) []netReply {
 	t.Helper()
 	var all []netReply
 	for _, req := range reqs {
-		args, err := json.Marshal(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := timely(t, m, Call{Arguments: args})
+		out := timely(t, m, Call{Arguments: doorOf(m).arguments(t, req)})
 		const denied, failed = "the tool made an HTTP request that it was not granted: ", "the tool's HTTP request failed: "
 		text := said(out)
 		switch {
