@@ -15,8 +15,9 @@ import (
 // Args are the requests of one call.
 type Args struct {
 	Requests []json.RawMessage `json:"requests"`
-	Times    int               `json:"times,omitempty"` // how often the list is gone through
-	Body     int               `json:"body,omitempty"`  // bytes that are sent instead of a request's own
+	Times    int               `json:"times,omitempty"`   // how often the list is gone through
+	Body     int               `json:"body,omitempty"`    // bytes that are sent instead of a request's own
+	Discard  bool              `json:"discard,omitempty"` // answer no bodies
 }
 
 // Reply is what came of a request: a response, or a kind of error.
@@ -44,7 +45,11 @@ func requests(c *sdk.Call, a Args) (string, error) {
 			if a.Body > 0 {
 				req.Body = make([]byte, a.Body)
 			}
-			replies = append(replies, reply(c, &req))
+			r := reply(c, &req)
+			if a.Discard {
+				r.Body = ""
+			}
+			replies = append(replies, r)
 		}
 	}
 	b, err := json.Marshal(replies)
