@@ -17,7 +17,7 @@ type Args struct {
 	Requests []json.RawMessage `json:"requests"`
 	Times    int               `json:"times,omitempty"`   // how often the list is gone through
 	Body     int               `json:"body,omitempty"`    // bytes that are sent instead of a request's own
-	Discard  bool              `json:"discard,omitempty"` // answer no bodies
+	Discard  bool              `json:"discard,omitempty"` // answer nothing
 }
 
 // Reply is what came of a request: a response, or a kind of error.
@@ -35,19 +35,23 @@ func main() {}
 func init() { sdk.Tool("requests", "Makes requests.", requests) }
 
 func requests(c *sdk.Call, a Args) (string, error) {
-	var replies []Reply
+	var list []abi.HTTPRequest
+	for _, raw := range a.Requests {
+		var req abi.HTTPRequest
+		if err := json.Unmarshal(raw, &req); err != nil {
+			return "", err
+		}
+		if a.Body > 0 {
+			req.Body = make([]byte, a.Body)
+		}
+		list = append(list, req)
+	}
+	replies := []Reply{}
 	for range max(1, a.Times) {
-		for _, raw := range a.Requests {
-			var req abi.HTTPRequest
-			if err := json.Unmarshal(raw, &req); err != nil {
-				return "", err
-			}
-			if a.Body > 0 {
-				req.Body = make([]byte, a.Body)
-			}
-			r := reply(c, &req)
-			if a.Discard {
-				r.Body = ""
+		for i := range list {
+			r := reply(c, &list[i])
+			if a.Discard && r.Kind == "" {
+				continue
 			}
 			replies = append(replies, r)
 		}

@@ -42,6 +42,7 @@ func main() {
 		Arguments struct {
 			Requests []json.RawMessage `json:"requests"`
 			Dial     []string          `json:"dial"`
+			Times    int               `json:"times"`
 			Discard  bool              `json:"discard"`
 		} `json:"arguments"`
 	}
@@ -54,12 +55,14 @@ func main() {
 		return
 	}
 	replies := []json.RawMessage{}
-	for _, req := range in.Arguments.Requests {
-		r := request(req)
-		if in.Arguments.Discard && !bytes.Contains(r, []byte(`"error"`)) {
-			r = json.RawMessage("{}")
+	for range max(1, in.Arguments.Times) {
+		for _, req := range in.Arguments.Requests {
+			r := request(req)
+			if in.Arguments.Discard && !bytes.Contains(r, []byte(`"error"`)) {
+				continue
+			}
+			replies = append(replies, r)
 		}
-		replies = append(replies, r)
 	}
 	b, err := json.Marshal(replies)
 	if err != nil {
