@@ -31,7 +31,7 @@ const (
 )
 
 // dial resolves a name once, checks every address, and connects to one of those.
-func (h *HTTP) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (h *HTTP) dial(ctx context.Context, address string) (net.Conn, error) {
 	to, err := splitAddress(address)
 	if err != nil {
 		return nil, err

@@ -62,20 +62,29 @@ func isHeaderValue(s string) bool {
 }
 
 // isReserved reports whether a header is the host's, or would have a server
-// take the request for another than the one that was checked. Many servers
-// take an underscore for a hyphen.
+// take the request for another than the one that was checked: another method,
+// path, host or sender. Many servers take an underscore for a hyphen.
 func isReserved(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	switch name {
 	case "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer",
 		"upgrade", "expect", "via", "forwarded", "http2-settings", "early-data",
-		"x-http-method", "x-http-method-override", "x-method-override", "x-http-path-override",
-		"x-original-url", "x-original-uri", "x-original-host", "x-original-method", "x-rewrite-url",
+		"destination", // of WebDAV: a second path, which no rule was asked about
 		"x-host", "x-real-ip", "x-client-ip", "x-remote-ip", "x-remote-addr", "x-cluster-client-ip",
-		"true-client-ip", "cf-connecting-ip":
+		"true-client-ip", "cf-connecting-ip", "fastly-client-ip":
 		return true
 	}
-	return strings.HasPrefix(name, "proxy-") || strings.HasPrefix(name, "x-forwarded")
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(reservedKinds(), begins) || strings.HasSuffix(name, "-override")
+}
+
+// reservedKinds are how reserved headers begin that servers and proxies have in
+// many forms.
+func reservedKinds() []string {
+	return []string{
+		"proxy-", "x-proxy", "x-forwarded", "x-original-", "x-originating-", "x-rewrite-", "x-override-",
+		"x-http-method", "x-http-path", "x-http-host", "x-envoy-",
+	}
 }
 
 // crossing returns the headers that may go to another origin: those that hold

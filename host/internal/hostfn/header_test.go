@@ -20,6 +20,8 @@ func TestReservedHeadersAreRefused(t *testing.T) {
 		"Host", "host", "HOST", "Content-Length", "content_length", "Transfer-Encoding", "Transfer_Encoding", "Connection", "Keep-Alive", "TE", "Trailer",
 		"Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection", "proxy_x", "Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "x_forwarded_proto",
 		"X-HTTP-Method-Override", "X_HTTP_Method_Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL", "X-Real-IP", "HTTP2-Settings",
+		"X-HTTP-Path-Override", "X-HTTP-Host-Override", "X-Host-Override", "Method-Override", "x_http_method", "X-Original-URI", "X-Original-Path", "X-Rewrite-URI", "X-Override-URL",
+		"X-Envoy-Original-Path", "X-Envoy-Decorator-Operation", "X-Originating-IP", "X-Proxy-URL", "X-ProxyUser-IP", "Destination", "Fastly-Client-IP",
 	} {
 		wantCode(t, name, do(map[string]string{name: "x"}), "denied", "not the guest's")
 	}

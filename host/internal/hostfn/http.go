@@ -54,6 +54,7 @@ type HTTPOptions struct {
 type HTTP struct {
 	rules     []policy.HTTPRule
 	o         HTTPOptions
+	secure    *tls.Config
 	transport *http.Transport
 
 	mu      sync.Mutex
@@ -71,22 +72,22 @@ func NewHTTP(rules []policy.HTTPRule, o HTTPOptions) *HTTP {
 	if h.o.Own == nil {
 		h.o.Own = interfaceAddrs
 	}
-	secure := &tls.Config{}
+	h.secure = &tls.Config{}
 	if o.TLS != nil {
-		secure = o.TLS.Clone()
+		h.secure = o.TLS.Clone()
 	}
-	secure.MinVersion = max(secure.MinVersion, tls.VersionTLS12)
+	h.secure.MinVersion = max(h.secure.MinVersion, tls.VersionTLS12)
+	h.secure.NextProtos = []string{"http/1.1"}
 	// HTTP/1.1 only: every server has it, its limits tell why they refuse, and no
 	// connection is shared by requests.
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	h.transport = &http.Transport{
 		Proxy:                  nil,
-		DialContext:            h.dial,
-		TLSClientConfig:        secure,
+		DialContext:            h.dialPlain,
+		DialTLSContext:         h.dialTLS,
 		Protocols:              protocols,
 		DisableCompression:     true, // decompressed in response.go, where it is counted
-		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           maxIdle,
 		MaxResponseHeaderBytes: max(1, min(maxResponseHeader, o.MaxResponse)),
@@ -223,7 +224,7 @@ func (s *HTTPSession) send(ctx context.Context, hp hop) (*http.Response, error) 
 	if over {
 		return nil, tooMany("more than %d requests in one call", s.h.o.MaxRequests)
 	}
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	ctx = httptrace.WithClientTrace(keepingEnd(ctx), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { s.connected(hp.origin()) },
 	})
 	req := hp.request(ctx)

@@ -93,7 +93,8 @@ func TestAmbiguousURLsAreRefused(t *testing.T) {
 		"https://api.example.com/../x", "https://api.example.com/a/..", "https://api.example.com/a/./b", "https://api.example.com/%2e%2e/x", "https://api.example.com/a/.%2E",
 		"https://api.example.com/a%2fb", "https://api.example.com/a%2Fb", "https://api.example.com/a%5cb", "https://api.example.com/a%0d%0ab", "https://api.example.com/%00",
 		"https://api.example.com/%252e%252e/x", "https://api.example.com/a%252fb", "https://api.example.com/..;/x", "https://api.example.com/.;a=b/x", "https://api.example.com/%25252525252541",
-		"https://api.example.com/%zz",
+		"https://api.example.com/%zz", "https://api.example.com/%25zz/%252e%252e/x", "https://api.example.com/%25/%252e%252e/x", "https://api.example.com/..%3bx/y",
+		"https://api.example.com/%c0%ae%c0%ae/x", "https://api.example.com/a%c0%afb", "https://api.example.com/a%C1%9Cb", "https://api.example.com/%e0%80%ae%e0%80%ae/x", "https://api.example.com/%f0%80%80%af", "https://api.example.com/%25c0%25af",
 		"https://api.example.com/" + strings.Repeat("a", maxURL),
 	} {
 		wantCode(t, fmt.Sprintf("%.60q", url), get(t, h, url), "invalid")
@@ -101,7 +102,7 @@ func TestAmbiguousURLsAreRefused(t *testing.T) {
 	if n := w.looked(); len(n) > 0 {
 		t.Errorf("names were looked up: %v", n)
 	}
-	for _, url := range []string{"https://api.example.com#@evil.com", "https://api.example.com/a//b", "https://api.example.com/100%25/a%20b;c", "https://api.example.com/...", "https://api.example.com?q=../x%2f"} {
+	for _, url := range []string{"https://api.example.com#@evil.com", "https://api.example.com/a//b", "https://api.example.com/100%25/a%20b;c", "https://api.example.com/...", "https://api.example.com/caf%E9/%C3%A0%EF%BC%8F", "https://api.example.com?q=../x%2f"} {
 		wantBody(t, url, get(t, h, url), "hello")
 	}
 }

@@ -122,13 +122,56 @@ func checkPath(p string) error {
 		if strings.ContainsFunc(p, isForbidden) || strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c") {
 			return invalid("a path has no control characters, backslashes and encoded slashes")
 		}
-		next, err := url.PathUnescape(p)
-		if err != nil || next == p {
+		if hasOverlong(p) {
+			return invalid("a path is not encoded in longer forms than UTF-8 has")
+		}
+		next := decoded(p)
+		if next == p {
 			return nil
 		}
 		p = next
 	}
 	return invalid("a path is not percent-encoded again and again")
+}
+
+// decoded undoes percent-encoding once, and leaves what is none as it is: a
+// server may be as lenient.
+func decoded(p string) string {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '%' && i+2 < len(p) {
+			if n, err := strconv.ParseUint(p[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
+}
+
+// hasOverlong reports whether p has bytes that a careless decoder takes for a
+// character which has a shorter form: C0 AE for a dot, C0 AF for a slash.
+func hasOverlong(p string) bool {
+	for i := range len(p) - 1 {
+		next := p[i+1]
+		switch p[i] {
+		case 0xc0, 0xc1:
+			if next >= 0x80 && next < 0xc0 {
+				return true
+			}
+		case 0xe0:
+			if next >= 0x80 && next < 0xa0 {
+				return true
+			}
+		case 0xf0:
+			if next >= 0x80 && next < 0x90 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // escapeQuery encodes what would end or split the request line.

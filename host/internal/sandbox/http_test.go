@@ -28,7 +28,7 @@ func site(t *testing.T) (string, func(*Source)) {
 }
 
 // grantOf grants a server on loopback.
-func grantOf(t *testing.T, base string) func(*Source) {
+func grantOf(t testing.TB, base string) func(*Source) {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // Load checks and compiles a module; none of its code runs. The error is a
@@ -67,15 +68,18 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
 	}
 	if len(src.Policy.Grants.HTTP) > 0 {
-		l := src.Policy.Limits
-		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, hostfn.HTTPOptions{
-			Private:     src.Policy.Grants.PrivateNetworks,
-			MaxRequests: l.HTTPRequests,
-			MaxResponse: l.HTTPResponse,
-			MaxBody:     maxHTTPBody,
-		})
+		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, httpOptions(src.Policy))
 	}
 	return m, nil
+}
+
+func httpOptions(p policy.Policy) hostfn.HTTPOptions {
+	return hostfn.HTTPOptions{
+		Private:     p.Grants.PrivateNetworks,
+		MaxRequests: p.Limits.HTTPRequests,
+		MaxResponse: p.Limits.HTTPResponse,
+		MaxBody:     maxHTTPBody,
+	}
 }
 
 func checkABI(a ABI) *LoadError {
