@@ -52,6 +52,9 @@ func grantsOf(g policy.Grants) grantsJSON {
 	for _, r := range g.HTTP {
 		j.HTTP = append(j.HTTP, r.String())
 	}
+	if g.Clock.Coarse {
+		j.Clock = "coarse"
+	}
 	if !g.Clock.Fixed.IsZero() {
 		j.Clock = "fixed:" + g.Clock.Fixed.Format(time.RFC3339Nano)
 	}

@@ -153,7 +153,7 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		oneTool + "    allow: {read: [docs]}\n":                                            `4:19: tools[0].allow.read: must be a mapping, found a list`,
 		oneTool + "    allow: {env: {PORT: 80}}\n":                                         `4:25: tools[0].allow.env["PORT"]: must be a string, found a number: put it in quotes`,
 		oneTool + "    allow: {env: {\"A=B\": c}}\n":                                       `4:26: tools[0].allow.env["A=B"]: a variable's name has letters, digits and _`,
-		oneTool + "    allow: {clock: now}\n":                                              `4:20: tools[0].allow.clock: a clock is "real" or "fixed:" and a time`,
+		oneTool + "    allow: {clock: now}\n":                                              `4:20: tools[0].allow.clock: a clock is "real", "coarse", or "fixed:" and a time`,
 		oneTool + "    allow: {random: 42}\n":                                              `4:21: tools[0].allow.random: must be a string, found a number: put it in quotes`,
 		oneTool + "    config: {a: [\"${NO}\"]}\n":                                         `4:18: tools[0].config["a"][0]: the environment variable NO is not set: set it, or write ${NO:-default}`,
 		oneTool + "    config: {a: 1, a: 2}\n":                                             `4:20: tools[0].config: the field "a" is there twice`,

@@ -188,8 +188,8 @@ type Allow struct {
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
 	// Whether loopback, link-local and private addresses may be reached where http names them. Default: false.
 	PrivateNetworks bool `yaml:"private_networks,omitempty" json:"private_networks,omitempty"`
-	// The time that the guest sees: real, or fixed: and a time. Default: real.
-	Clock string `yaml:"clock,omitempty" json:"clock,omitempty" jsonschema:"pattern=^(real|fixed:.+)$"`
+	// The time that the guest sees: real, coarse (real, in steps of a millisecond), or fixed: and a time. Default: real.
+	Clock string `yaml:"clock,omitempty" json:"clock,omitempty" jsonschema:"pattern=^(real|coarse|fixed:.+)$"`
 	// Where random bytes come from: real, or seed: and a number. Default: real.
 	Random string `yaml:"random,omitempty" json:"random,omitempty" jsonschema:"pattern=^(real|seed:[0-9]+)$"`
 }

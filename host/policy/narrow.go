@@ -9,7 +9,8 @@ import (
 
 // Narrow returns what both p and ceiling allow. Every limit is the smaller one;
 // a request, a folder or a variable passes only if each of them has it; a clock
-// or a seed that the ceiling fixes is kept fixed. Guest paths are those of p.
+// or a seed that the ceiling fixes is kept fixed, and a clock that either makes
+// coarse is coarse. Guest paths are those of p.
 //
 // Folders are compared by name, without a look at the disk: give both sides
 // absolute paths in which no link is left.
@@ -65,6 +66,9 @@ func (g Grants) narrow(c Grants) Grants {
 	}
 	if !c.Clock.Fixed.IsZero() {
 		out.Clock = c.Clock
+	}
+	if c.Clock.Coarse {
+		out.Clock.Coarse = true
 	}
 	if c.Random.Seeded {
 		out.Random = c.Random

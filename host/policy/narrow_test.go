@@ -63,6 +63,7 @@ func genPolicy() *rapid.Generator[policy.Policy] {
 		if rapid.Bool().Draw(t, "fixed") {
 			p.Grants.Clock.Fixed = time.Unix(1+size.Draw(t, "clock"), 0)
 		}
+		p.Grants.Clock.Coarse = rapid.Bool().Draw(t, "coarse")
 		if rapid.Bool().Draw(t, "seeded") {
 			p.Grants.Random = policy.Random{Seeded: true, Seed: uint64(size.Draw(t, "seed"))}
 		}
@@ -235,6 +236,8 @@ func TestNarrowKeepsWhatTheCeilingFixed(t *testing.T) {
 		{policy.Grants{}, policy.Grants{}, policy.Grants{}},
 		{policy.Grants{Clock: at(1), Random: seed(1)}, policy.Grants{}, policy.Grants{Clock: at(1), Random: seed(1)}},
 		{policy.Grants{}, policy.Grants{Clock: at(2), Random: seed(2)}, policy.Grants{Clock: at(2), Random: seed(2)}},
+		{policy.Grants{Clock: policy.Clock{Coarse: true}}, policy.Grants{}, policy.Grants{Clock: policy.Clock{Coarse: true}}},
+		{policy.Grants{}, policy.Grants{Clock: policy.Clock{Coarse: true}}, policy.Grants{Clock: policy.Clock{Coarse: true}}},
 		{policy.Grants{Clock: at(1), Random: seed(1)}, policy.Grants{Clock: at(2), Random: seed(2)}, policy.Grants{Clock: at(2), Random: seed(2)}},
 	} {
 		got := policy.Policy{Grants: c.own}.Narrow(policy.Policy{Grants: c.ceiling}).Grants

@@ -13,15 +13,18 @@ import (
 // maxGuestPath bounds where a folder may be mounted, in bytes.
 const maxGuestPath = 1024
 
-// ParseClock reads "real" (as "" is), or "fixed:" and a date (2026-01-01, at
-// midnight UTC) or a time as RFC 3339 has it.
+// ParseClock reads "real" (as "" is), "coarse", or "fixed:" and a date
+// (2026-01-01, at midnight UTC) or a time as RFC 3339 has it.
 func ParseClock(s string) (Clock, error) {
 	if s == "" || s == "real" {
 		return Clock{}, nil
 	}
+	if s == "coarse" {
+		return Clock{Coarse: true}, nil
+	}
 	at, ok := strings.CutPrefix(s, "fixed:")
 	if !ok {
-		return Clock{}, errors.New(`a clock is "real" or "fixed:" and a time`)
+		return Clock{}, errors.New(`a clock is "real", "coarse", or "fixed:" and a time`)
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		t, err := time.Parse(layout, at)

@@ -15,6 +15,7 @@ func TestParseClock(t *testing.T) {
 	for in, want := range map[string]policy.Clock{
 		"":                                {},
 		"real":                            {},
+		"coarse":                          {Coarse: true},
 		"fixed:2026-01-01":                {Fixed: day},
 		"fixed:2026-01-01T00:00:00Z":      {Fixed: day},
 		"fixed:2026-01-01T01:00:00+01:00": {Fixed: day},

@@ -37,7 +37,8 @@ type Limits struct {
 	Files        FileLimits
 }
 
-// FileLimits bound what one call does with the folders it was granted.
+// FileLimits bound what one call does with the folders it was granted. What it
+// made and removed again does not count, once it is closed as well.
 type FileLimits struct {
 	Bytes int64 // written
 	Count int   // files and folders made
@@ -77,7 +78,8 @@ type Mount struct {
 
 // Clock is the time that a guest sees. The zero Clock is the real one.
 type Clock struct {
-	Fixed time.Time // if not zero, the time never moves
+	Fixed  time.Time // if not zero, the time never moves
+	Coarse bool      // the time moves in steps of a millisecond
 }
 
 // Random is where a guest's random bytes come from. The zero Random is the

@@ -14,16 +14,21 @@ import (
 // tick is how far a fixed clock's monotonic time moves with each reading.
 const tick = time.Microsecond
 
+// coarse is how fine a coarse clock is: too little to see what the host's caches
+// hold, and enough to measure what a person would notice.
+const coarse = time.Millisecond
+
 // Clock is the time that one call sees. It is safe for concurrent use.
 type Clock struct {
-	fixed time.Time
-	start time.Time
-	mono  atomic.Int64 // of a fixed clock, nanoseconds
+	fixed  time.Time
+	coarse bool
+	start  time.Time
+	mono   atomic.Int64 // of a fixed clock, nanoseconds
 }
 
 // NewClock returns a clock whose monotonic time begins now.
 func NewClock(c policy.Clock) *Clock {
-	return &Clock{fixed: c.Fixed, start: time.Now()}
+	return &Clock{fixed: c.Fixed, coarse: c.Coarse, start: time.Now()}
 }
 
 // Continue makes the monotonic time go on from what another clock has shown, so
@@ -40,6 +45,7 @@ func (c *Clock) Wall() (sec int64, nsec int32) {
 	if t.IsZero() {
 		t = time.Now()
 	}
+	t = time.Unix(0, c.Seen(t.UnixNano()))
 	return t.Unix(), int32(t.Nanosecond())
 }
 
@@ -49,9 +55,26 @@ func (c *Clock) Wall() (sec int64, nsec int32) {
 // on, and gets the same numbers each time.
 func (c *Clock) Mono() int64 {
 	if c.fixed.IsZero() {
-		return int64(time.Since(c.start))
+		return c.Seen(int64(time.Since(c.start)))
 	}
 	return c.mono.Add(int64(tick))
+}
+
+// Seen returns a time in nanoseconds as finely as this clock shows times, such as
+// that of a file.
+func (c *Clock) Seen(nanos int64) int64 {
+	if !c.coarse {
+		return nanos
+	}
+	return nanos - nanos%int64(coarse)
+}
+
+// Resolution is how fine the clock is; zero says that it is as fine as the host's.
+func (c *Clock) Resolution() time.Duration {
+	if c.coarse {
+		return coarse
+	}
+	return 0
 }
 
 // Advance tells a fixed clock that the guest slept for d. A real clock knows.

@@ -50,6 +50,34 @@ func TestFixedClockIsTheSameEachTime(t *testing.T) {
 	}
 }
 
+// ISO-6: times that are further apart than a step are all that a guest can tell
+// apart, of every clock and of files.
+func TestCoarseClockMovesInSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClock(policy.Clock{Coarse: true})
+		wall, monos := map[int64]bool{}, map[int64]bool{}
+		for range 1000 {
+			time.Sleep(10 * time.Microsecond)
+			sec, nsec := c.Wall()
+			wall[sec*int64(time.Second)+int64(nsec)] = true
+			monos[c.Mono()] = true
+		}
+		for _, seen := range []map[int64]bool{wall, monos} {
+			for at := range seen {
+				if at%int64(time.Millisecond) != 0 {
+					t.Errorf("it shows %d", at)
+				}
+			}
+			if len(seen) != 11 {
+				t.Errorf("%d times in ten steps", len(seen))
+			}
+		}
+		if c.Seen(1_999_999) != 1_000_000 || c.Resolution() != time.Millisecond || NewClock(policy.Clock{}).Seen(1_999_999) != 1_999_999 {
+			t.Error("times are not rounded as they should be")
+		}
+	})
+}
+
 // CPU-5: a guest that sleeps is woken at the deadline.
 func TestSleepEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

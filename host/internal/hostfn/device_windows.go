@@ -17,10 +17,13 @@ func deviceOf(f *os.File) (device, error) {
 	return device{number: info.VolumeSerialNumber}, err
 }
 
-// linksOf returns how many names the file has.
-func linksOf(f *os.File) (uint64, error) {
+// identity tells a file from all others that there are.
+type identity struct{ volume, high, low uint32 }
+
+// identityOf also returns how many names the file has.
+func identityOf(f *os.File) (id identity, links uint64, err error) {
 	info, err := byHandle(f)
-	return uint64(info.NumberOfLinks), err
+	return identity{info.VolumeSerialNumber, info.FileIndexHigh, info.FileIndexLow}, uint64(info.NumberOfLinks), err
 }
 
 func byHandle(f *os.File) (info syscall.ByHandleFileInformation, err error) {

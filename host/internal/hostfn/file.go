@@ -22,7 +22,8 @@ type File struct {
 
 	dir, read, write, append bool
 
-	free bool // does not count against the open files
+	free bool  // does not count against the open files
+	cost *cost // nil for what the call did not make
 }
 
 // Entry is one name in a directory.
@@ -110,7 +111,7 @@ func (f *File) charged(off int64, p []byte, write func([]byte) (int, error)) (in
 	}
 	n, err := write(p)
 	if n > 0 {
-		f.all.quota.bytes -= cost + int64(n)
+		f.all.quota.charge(f.cost, cost+int64(n))
 	}
 	return n, guestError(err)
 }
@@ -137,7 +138,7 @@ func (f *File) Truncate(size int64) error {
 	if err := f.f.Truncate(size); err != nil {
 		return guestError(err)
 	}
-	q.bytes -= cost
+	q.charge(f.cost, cost)
 	return nil
 }
 
@@ -183,13 +184,15 @@ func (f *File) Sync() error {
 	return guestError(f.f.Sync())
 }
 
-// Close closes the file and gives its place back. Only the first Close does
-// anything.
+// Close closes the file and gives its place back, and what it cost if the call
+// made the file and has removed it. Only the first Close does anything.
 func (f *File) Close() error {
 	var err error
 	f.once.Do(func() {
 		f.all.remove(f)
+		gone := f.cost != nil && hasNoName(f.f)
 		err = guestError(f.f.Close())
+		f.all.quota.letGo(f.cost, gone)
 		if !f.free {
 			f.all.quota.closed()
 		}

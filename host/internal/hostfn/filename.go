@@ -46,6 +46,26 @@ func cleanName(s string) (name, error) {
 	return n, nil
 }
 
+// ofGit reports whether the name leads into a .git folder, as any file system may
+// see it: there are some that do not tell capitals apart, leave out characters of
+// no width, or dots and blanks at the end.
+func (n name) ofGit() bool {
+	for part := range strings.SplitSeq(n.path, "/") {
+		part = strings.Map(func(r rune) rune {
+			if visible.Hidden(r) {
+				return -1
+			}
+			return r
+		}, part)
+		part, _, _ = strings.Cut(part, ":") // a stream of the file
+		part = strings.TrimRight(part, ". ")
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+			return true
+		}
+	}
+	return false
+}
+
 // checkNewName refuses to make what cannot be shown as it is.
 func checkNewName(base string) error {
 	if visible.Text(base) != base {

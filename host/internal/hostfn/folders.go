@@ -152,11 +152,11 @@ func (d *Folder) Mkdir(name string, perm fs.FileMode) error {
 		if err := d.all.quota.take(1); err != nil {
 			return err
 		}
-		err := parent.Mkdir(base, perm&0o777|0o700)
-		if err != nil {
+		if err := parent.Mkdir(base, perm&0o777|0o700); err != nil {
 			d.all.quota.giveBack(1)
+			return err
 		}
-		return err
+		return d.all.quota.enterName(parent, base)
 	})
 }
 
@@ -172,7 +172,7 @@ func (d *Folder) Remove(name string) error {
 		case !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink:
 			return fs.ErrPermission
 		}
-		return parent.Remove(base)
+		return d.all.quota.removing(parent, base, func() error { return parent.Remove(base) })
 	})
 }
 
@@ -186,7 +186,7 @@ func (d *Folder) Rmdir(name string) error {
 		if err != nil {
 			return err
 		}
-		return parent.Remove(base)
+		return d.all.quota.removing(parent, base, func() error { return parent.Remove(base) })
 	})
 }
 
@@ -207,7 +207,7 @@ func (d *Folder) Rename(from, to string) error {
 		case target.dir && !info.IsDir():
 			return errNotDir
 		}
-		return d.change(to, func(_ *os.Root, newBase string) error {
+		return d.change(to, func(newParent *os.Root, newBase string) error {
 			if err := checkNewName(newBase); err != nil {
 				return err
 			}
@@ -215,7 +215,7 @@ func (d *Folder) Rename(from, to string) error {
 			if err != nil {
 				return err
 			}
-			return d.root.Rename(from.path, target.path)
+			return d.all.quota.removing(newParent, newBase, func() error { return d.root.Rename(from.path, target.path) })
 		})
 	})
 }
@@ -227,7 +227,7 @@ func (d *Folder) Chtimes(name string, atime, mtime time.Time) error {
 	if err != nil {
 		return err
 	}
-	if !d.writable {
+	if !d.writable || n.ofGit() {
 		return fs.ErrPermission
 	}
 	f, err := d.openExisting(n, os.O_RDONLY)
@@ -242,13 +242,14 @@ func (d *Folder) Chtimes(name string, atime, mtime time.Time) error {
 }
 
 // change runs do on the directory that holds name, once it is clear that the
-// folder may be changed there.
+// folder may be changed there. Nothing is changed in a .git folder, and none is
+// made: its files make Git run programs.
 func (d *Folder) change(name string, do func(parent *os.Root, base string) error) error {
 	n, err := cleanName(name)
 	if err != nil {
 		return err
 	}
-	if !d.writable || n.path == "." {
+	if !d.writable || n.path == "." || n.ofGit() {
 		return fs.ErrPermission
 	}
 	dir, base := path.Split(n.path)

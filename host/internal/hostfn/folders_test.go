@@ -167,6 +167,46 @@ func TestNamesThatCannotBeShownAreNotMade(t *testing.T) {
 	}
 }
 
+// Threat 8: what makes Git run programs is not written, however its name is spelt.
+func TestNothingIsWrittenIntoGit(t *testing.T) {
+	j := openJail(t, plenty())
+	if err := os.MkdirAll(filepath.Join(j.inside, "sub", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(j.inside, "sub", ".git", "config"), "old")
+	for _, name := range []string{".git", ".GIT", ".Git", "sub/.git", ".git.", ".git ", ".git. .", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u200cit", "\ufeff.git"} {
+		for what, err := range map[string]error{
+			"mkdir":       j.rw.Mkdir(name, 0o755),
+			"make":        second(j.rw.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o644)),
+			"make in":     second(j.rw.OpenFile(name+"/hooks", os.O_CREATE|os.O_WRONLY, 0o644)),
+			"open":        second(j.rw.OpenFile(name+"/config", os.O_WRONLY, 0)),
+			"rename to":   j.rw.Rename("file", name),
+			"rename into": j.rw.Rename("file", name+"/config"),
+			"rename from": j.rw.Rename(name+"/config", "config"),
+			"move it":     j.rw.Rename(name, "mine"),
+			"remove":      j.rw.Remove(name + "/config"),
+			"rmdir":       j.rw.Rmdir(name),
+			"times":       j.rw.Chtimes(name+"/config", time.Unix(1, 0), time.Unix(1, 0)),
+		} {
+			if !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+	f, err := j.rw.OpenFile("sub/.git/config", os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(f); string(b) != "old" || err != nil || f.Close() != nil {
+		t.Errorf("%q %v", b, err)
+	}
+	for _, name := range []string{".gitignore", "git", ".github", "a.git", "git~10"} {
+		if err := j.rw.Mkdir(name, 0o755); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // FS-2, FS-3: links that lead out, by every operation, with and without a slash

@@ -27,6 +27,7 @@ type LogSink struct {
 	mu    sync.Mutex
 	bytes int64  // taken
 	cut   bool   // something was dropped
+	lost  int64  // lines that were, not told yet
 	line  []byte // of a stream, not ended yet
 	tail  []byte // the end of everything, dropped or not
 }
@@ -43,13 +44,17 @@ func NewLogSink(limit int64, emit func(level abi.Level, line string)) *LogSink {
 }
 
 // Write takes a piece of a stream. It always takes all of it: what is over the
-// limit is dropped, once said so, and the guest goes on. A line longer than
-// 4 KiB becomes several.
+// limit is dropped, which is told at the end, and the guest goes on. A line longer
+// than 4 KiB becomes several.
 func (s *LogSink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keepTail(p)
-	for rest := p; len(rest) > 0 && !s.cut; {
+	for rest := p; len(rest) > 0; {
+		if s.cut {
+			s.lost += int64(bytes.Count(rest, []byte{'\n'}))
+			break
+		}
 		end := bytes.IndexByte(rest, '\n')
 		if end < 0 {
 			s.extend(rest)
@@ -72,12 +77,17 @@ func (s *LogSink) Line(level abi.Level, msg string) {
 	s.record(min(max(level, abi.LevelDebug), abi.LevelError), msg)
 }
 
-// Flush hands on a last line that has no newline. Call it when the guest is done.
+// Flush hands on a last line that has no newline, and tells how many were dropped.
+// Call it when the guest is done.
 func (s *LogSink) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.line) > 0 {
 		s.endLine()
+	}
+	if s.lost > 0 {
+		s.emit(abi.LevelWarn, fmt.Sprintf("log limit of %d bytes reached: %d lines were cut or dropped", s.limit, s.lost))
+		s.lost = 0
 	}
 }
 
@@ -133,6 +143,7 @@ func (s *LogSink) endLine() {
 // record counts a line and hands it on, or what of it is within the limit.
 func (s *LogSink) record(level abi.Level, msg string) {
 	if s.cut {
+		s.lost++
 		return
 	}
 	left := s.limit - s.bytes
@@ -142,11 +153,11 @@ func (s *LogSink) record(level abi.Level, msg string) {
 		return
 	}
 	s.cut = true
+	s.lost++
 	if left > 0 {
 		s.bytes = s.limit
 		s.emit(level, visible.Line(msg[:left], maxLine))
 	}
-	s.emit(abi.LevelWarn, fmt.Sprintf("log limit of %d bytes reached: the rest is dropped", s.limit))
 }
 
 func (s *LogSink) keepTail(p []byte) {

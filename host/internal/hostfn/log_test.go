@@ -29,7 +29,7 @@ func TestLogFloodIsCutWithOneMark(t *testing.T) {
 	s.Line(abi.LevelError, "more")
 	s.Flush()
 	full := "0 " + strings.Repeat("x", 29)
-	want := []string{full, full, full, "0 " + strings.Repeat("x", 10), "1 log limit of 100 bytes reached: the rest is dropped"}
+	want := []string{full, full, full, "0 " + strings.Repeat("x", 10), "1 log limit of 100 bytes reached: 99998 lines were cut or dropped"}
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Error(d)
 	}

@@ -31,6 +31,9 @@ func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	if err := d.checkFlags(flag); err != nil {
 		return nil, err
 	}
+	if flag&changing != 0 && n.ofGit() {
+		return nil, fs.ErrPermission
+	}
 	free := n.path == "." && flag == os.O_RDONLY && d.opened.CompareAndSwap(false, true)
 	if !free {
 		if err := d.all.quota.opened(); err != nil {
@@ -159,8 +162,9 @@ func (d *Folder) create(n name, acc int, perm fs.FileMode) (f *os.File, err erro
 		f, err = parent.OpenFile(base, acc|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, perm&0o666|0o600)
 		if err != nil {
 			d.all.quota.giveBack(1)
+			return err
 		}
-		return err
+		return d.all.quota.enter(f)
 	})
 	if err != nil && f != nil {
 		return nil, errors.Join(err, f.Close())
@@ -174,7 +178,7 @@ func refuseShared(f *os.File) error {
 	if err != nil || info.IsDir() {
 		return err
 	}
-	links, err := linksOf(f)
+	_, links, err := identityOf(f)
 	if err == nil && links > 1 {
 		err = fs.ErrPermission
 	}
@@ -193,10 +197,18 @@ func (d *Folder) file(h *os.File, flag int) (*File, error) {
 		write:  flag&(os.O_WRONLY|os.O_RDWR) != 0,
 		append: flag&os.O_APPEND != 0,
 	}
-	if flag&os.O_TRUNC != 0 {
-		if err := f.Truncate(0); err != nil {
-			return nil, err
-		}
+	if f.cost, err = d.all.quota.hold(h); err != nil {
+		return nil, err
 	}
-	return f, d.all.add(f)
+	if flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		err = d.all.add(f)
+	}
+	if err != nil {
+		d.all.quota.letGo(f.cost, false)
+		return nil, err
+	}
+	return f, nil
 }

@@ -136,6 +136,70 @@ func TestNewFilesStopAtTheQuota(t *testing.T) {
 	}
 }
 
+// FS-7: what is removed is given back when the disk is free of it, and not before.
+func TestWhatIsRemovedIsGivenBackWithItsLastDescriptor(t *testing.T) {
+	j := openJail(t, policy.FileLimits{Bytes: 100, Count: 2, Open: 5})
+	open := func(name string, flag int) *File {
+		t.Helper()
+		f, err := j.rw.OpenFile(name, flag, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	full := func(what string) {
+		t.Helper()
+		if f, err := j.rw.OpenFile("file", os.O_WRONLY, 0); err != nil {
+			t.Error(err)
+		} else if _, err := f.Write(make([]byte, 1)); !errors.Is(err, ErrQuota) || f.Close() != nil {
+			t.Errorf("%s: a byte was written: %v", what, err)
+		}
+	}
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for range 20 {
+		f := open("a", os.O_WRONLY|os.O_CREATE)
+		do(second(f.Write(make([]byte, 100))))
+		again := open("a", os.O_RDONLY)
+		do(j.rw.Remove("a"))
+		full("after the name has gone")
+		do(f.Close())
+		full("after the first descriptor has gone")
+		do(again.Close())
+	}
+	for range 20 {
+		do(j.rw.Mkdir("d", 0o755))
+		do(j.rw.Rmdir("d"))
+	}
+	// What is replaced is removed.
+	for range 20 {
+		f := open("new", os.O_WRONLY|os.O_CREATE)
+		do(second(f.Write(make([]byte, 50))))
+		do(f.Close())
+		do(j.rw.Rename("new", "kept"))
+	}
+	f := open("new", os.O_WRONLY|os.O_CREATE)
+	do(second(f.Write(make([]byte, 50))))
+	full("with two of half the bytes")
+	if err := j.rw.Mkdir("third", 0o755); !errors.Is(err, ErrQuota) {
+		t.Errorf("a third: %v", err)
+	}
+	// Who gave it another name keeps it.
+	do(os.Link(filepath.Join(j.inside, "new"), filepath.Join(j.inside, "of another")))
+	do(j.rw.Remove("new"))
+	do(f.Close())
+	full("with another name")
+	// What was there before is not the call's to get something for.
+	do(j.rw.Remove("file"))
+	if err := j.rw.Mkdir("third", 0o755); !errors.Is(err, ErrQuota) {
+		t.Errorf("a third after an old file: %v", err)
+	}
+}
+
 func TestZeroLimitsAllowNothing(t *testing.T) {
 	j := openJail(t, policy.FileLimits{Open: 1})
 	if _, err := j.rw.OpenFile("new", os.O_CREATE|os.O_WRONLY, 0o644); !errors.Is(err, ErrQuota) {

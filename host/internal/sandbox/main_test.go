@@ -15,6 +15,8 @@ var cache testkit.Cache
 
 func TestMain(m *testing.M) {
 	badWorker()
+	swapper()
+	traced()
 	Worker()
 	cache.Main(m)
 }

@@ -72,11 +72,12 @@ const (
 )
 
 func (s *system) clockResolution(m guestMemory, a []uint64) errno {
+	own := s.clock.Resolution()
 	switch a[0] {
 	case clockRealtime:
-		return m.put64(a[1], uint64(time.Microsecond))
+		return m.put64(a[1], uint64(max(own, time.Microsecond)))
 	case clockMonotonic:
-		return m.put64(a[1], 1)
+		return m.put64(a[1], uint64(max(own, 1)))
 	}
 	return wasiInval
 }

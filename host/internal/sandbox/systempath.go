@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/tetratelabs/wazero/sys"
-
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
 )
 
@@ -170,7 +168,7 @@ func (s *system) pathFilestatGet(m guestMemory, a []uint64) errno {
 	if err != nil {
 		return errnoOf(err)
 	}
-	return m.putStat(a[4], sys.NewStat_t(info))
+	return m.putStat(a[4], s.seen(info))
 }
 
 // pathSetTimes does not set those of a link itself.

@@ -146,7 +146,7 @@ func (s *system) fdFilestatGet(m guestMemory, a []uint64) errno {
 	if err != nil {
 		return errnoOf(err)
 	}
-	return m.putStat(a[1], sys.NewStat_t(info))
+	return m.putStat(a[1], s.seen(info))
 }
 
 // stat describes the file of a descriptor that is no stream.
@@ -155,6 +155,16 @@ func (d *descriptor) stat() (fs.FileInfo, error) {
 		return d.folder.Stat(d.path)
 	}
 	return d.file.Stat()
+}
+
+// seen is what the guest is told of a file, with times as fine as those of its
+// clock: a write and its time are a clock, too.
+func (s *system) seen(info fs.FileInfo) sys.Stat_t {
+	st := sys.NewStat_t(info)
+	for _, t := range []*int64{&st.Atim, &st.Mtim, &st.Ctim} {
+		*t = s.clock.Seen(*t)
+	}
+	return st
 }
 
 // putStat writes a filestat. The number of the device is the host's business.
