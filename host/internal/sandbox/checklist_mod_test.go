@@ -250,14 +250,15 @@ func TestMOD5DescribingHasNoGrantsAndLittleTime(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer s.Close()
+	request := fmt.Sprintf(`{"method":"GET","url":%q}`, s.URL)
 	granted := func(src *Source) {
 		grantOf(t, s.URL)(src)
-		src.Inspect = true // kv and state cannot be granted yet
+		src.Policy.Grants.KV = true
+		src.Policy.Grants.State = []string{request[:10]}
 		src.Policy.Grants.Env = map[string]string{"KEY": "hunter2"}
 		src.Policy.Grants.Read = []policy.Mount{{Host: t.TempDir(), Guest: "/d"}}
 		src.Policy.Limits.Timeout = time.Hour
 	}
-	request := fmt.Sprintf(`{"method":"GET","url":%q}`, s.URL)
 	p := parts{
 		types: []string{
 			"\x60\x02\x7f\x7f\x01\x7e", "\x60\x02\x7f\x7f\x01\x7f", "\x60\x04\x7f\x7f\x7f\x7f\x01\x7f",
