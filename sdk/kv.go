@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,8 +13,7 @@ import (
 // entry there: the calls of a run share it, each run begins with an empty one, and
 // it ends with the run. A call that is made outside of a run has one for itself.
 // Keys are UTF-8 of at most [abi.MaxKVKey] bytes; see there for the other limits.
-// What is over one is an error of kind input, or rate_limited for the number of
-// keys, and changes nothing.
+// What is over one is an error of kind input, and changes nothing.
 
 // KVGet returns a copy of the value under key in the store of this tool. The error
 // is an [abi.Error] of kind not_found if there is none. As with all functions of
@@ -29,10 +29,16 @@ func KVGet(c *Call, key string) ([]byte, error) {
 // KVSet puts a value under key, in place of an earlier one. It outlives the call,
 // also one that fails later, and ends with the run. The value is copied.
 func KVSet(c *Call, key string, value []byte) error {
-	if err := hostKVSet(c, key, value); err != nil {
-		return refused("kv set "+key, err)
+	err := hostKVSet(c, key, value)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, abi.ErrTooLarge):
+		return Errorf(abi.Input, "kv set %s: %w: the store has no room for it (limits.kv), or the key or the value is too long", key, err)
+	case errors.Is(err, abi.ErrTooMany):
+		return Errorf(abi.Input, "kv set %s: %w: the store has %d keys, which is the most; delete some", key, err, abi.MaxKVKeys)
 	}
-	return nil
+	return refused("kv set "+key, err)
 }
 
 // KVDelete removes what is under key. Nothing there is no error.

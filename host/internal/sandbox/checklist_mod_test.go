@@ -497,6 +497,7 @@ func TestMOD7EveryFunctionOfTheHostBearsBadPointers(t *testing.T) {
 		p := parts{types: []string{f.typ()}, imports: []string{imported(f.module, f.name, typeOwn)}, call: call.String() + answers()}
 		src := p.source(f.name)
 		src.Inspect = true
+		src.Policy.Grants.KV, src.Policy.Grants.State = true, []string{"", "\x00"}
 		src.Policy.Grants.Write = []policy.Mount{{Host: t.TempDir(), Guest: "/d"}}
 		want := slices.Clone(well)
 		if f.name == "poll_oneoff" {
