@@ -62,11 +62,12 @@ func hostKVDelete(c *Call, key string) error {
 	})
 }
 
-func hostKVList(c *Call, prefix string) (list []byte, err error) {
+func hostKVList(c *Call, request string) (list []byte, err error) {
+	prefix, after, next := strings.Cut(request, string([]byte{abi.KVAfter}))
 	err = kv(c, func(m map[string][]byte) error {
 		keys := []string{}
 		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if strings.HasPrefix(k, prefix) {
+			if strings.HasPrefix(k, prefix) && (!next || k > after) {
 				keys = append(keys, k)
 			}
 		}

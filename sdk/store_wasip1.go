@@ -56,9 +56,9 @@ func hostKVDelete(_ *Call, key string) error {
 	return errno(answer)
 }
 
-func hostKVList(_ *Call, prefix string) ([]byte, error) {
-	answer := wagentKVList(address(prefix), uint32(len(prefix)))
-	runtime.KeepAlive(prefix)
+func hostKVList(_ *Call, request string) ([]byte, error) {
+	answer := wagentKVList(address(request), uint32(len(request)))
+	runtime.KeepAlive(request)
 	return fetch(answer)
 }
 

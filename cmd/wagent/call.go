@@ -36,6 +36,7 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.env, "env", nil, "grant an environment variable KEY=VALUE")
 	flags.StringArrayVar(&f.config, "config", nil, "give the guest a value KEY=VALUE; a number, true, false, null and a \"string\" are read as JSON")
 	flags.BoolVar(&f.private, "private-networks", false, "allow loopback and private addresses where --allow-http names them")
+	flags.BoolVar(&f.kv, "kv", false, "grant a store for values under keys, empty at first and gone with the call")
 	flags.Var(sizeFlag{&f.memory}, "memory", "limit of linear memory, such as 64MiB")
 	flags.Var(sizeFlag{&f.output}, "output-limit", "limit of the result, such as 1MiB")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit of time, such as 5s")

@@ -24,6 +24,7 @@ type callFlags struct {
 	fuel    manifest.Fuel
 	timeout time.Duration
 	private bool
+	kv      bool
 	tool    manifest.Tool
 	format  *format
 }
@@ -55,6 +56,7 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 	}
 	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout), Fuel: f.fuel}
 	t.Allow.PrivateNetworks = f.private
+	t.Allow.KV = f.kv
 	for _, rule := range f.http {
 		r := manifest.HTTPRule{Host: rule}
 		if methods, host, ok := strings.Cut(rule, " "); ok {

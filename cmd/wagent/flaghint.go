@@ -31,6 +31,8 @@ func flagFor(text string, t *manifest.Tool) string {
 		return "--allow-http HOST"
 	case strings.Contains(text, "allow.private_networks"):
 		return "--private-networks"
+	case strings.Contains(text, "allow: {kv:"):
+		return "--kv"
 	case strings.Contains(text, "{read:"), strings.Contains(text, "no granted folder"):
 		return "--read HOST:GUEST, or --write"
 	case strings.Contains(text, "{write:"):

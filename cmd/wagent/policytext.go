@@ -20,6 +20,7 @@ type limitsJSON struct {
 	Logs         int64 `json:"logs_bytes"`
 	HTTPResponse int64 `json:"http_response_bytes"`
 	HTTPRequests int   `json:"http_requests"`
+	KV           int64 `json:"kv_bytes"`
 	FileBytes    int64 `json:"file_bytes"`
 	FileCount    int   `json:"file_count"`
 	FilesOpen    int   `json:"files_open"`
@@ -28,7 +29,7 @@ type limitsJSON struct {
 func limitsOf(l policy.Limits) limitsJSON {
 	return limitsJSON{
 		Memory: l.Memory, TimeoutMS: l.Timeout.Milliseconds(), Fuel: l.Fuel, Output: l.Output, Logs: l.Logs,
-		HTTPResponse: l.HTTPResponse, HTTPRequests: l.HTTPRequests,
+		HTTPResponse: l.HTTPResponse, HTTPRequests: l.HTTPRequests, KV: l.KV,
 		FileBytes: l.Files.Bytes, FileCount: l.Files.Count, FilesOpen: l.Files.Open,
 	}
 }
@@ -40,6 +41,7 @@ type grantsJSON struct {
 	Read            map[string]string `json:"read,omitempty"` // host folder: guest folder
 	Write           map[string]string `json:"write,omitempty"`
 	Env             []string          `json:"env,omitempty"` // names only
+	KV              bool              `json:"kv,omitempty"`
 	Clock           string            `json:"clock"`
 	Random          string            `json:"random"`
 }
@@ -47,7 +49,7 @@ type grantsJSON struct {
 func grantsOf(g policy.Grants) grantsJSON {
 	j := grantsJSON{
 		PrivateNetworks: g.PrivateNetworks, Read: folders(g.Read), Write: folders(g.Write),
-		Env: slices.Sorted(maps.Keys(g.Env)), Clock: "real", Random: "real",
+		Env: slices.Sorted(maps.Keys(g.Env)), KV: g.KV, Clock: "real", Random: "real",
 	}
 	for _, r := range g.HTTP {
 		j.HTTP = append(j.HTTP, r.String())
@@ -101,6 +103,9 @@ func grantsText(g policy.Grants) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Env)) {
 		parts = append(parts, "env "+visible.Line(name, maxArgs))
+	}
+	if g.KV {
+		parts = append(parts, "kv")
 	}
 	if j := grantsOf(g); j.Clock != "real" || j.Random != "real" {
 		parts = append(parts, "clock "+j.Clock, "random "+j.Random)

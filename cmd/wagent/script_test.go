@@ -55,6 +55,7 @@ func (l leakless) Run() int {
 //	seqs FILE       fails unless the events of FILE are numbered without a gap
 func TestScripts(t *testing.T) {
 	chatty := buildGuest(t, "./testdata/chatty")
+	keeper := buildGuest(t, "./testdata/keeper")
 	cache := t.TempDir() // of compiled guests, for all stories
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -63,6 +64,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("MODULES", filepath.Join(root(t), "testdata", "wasm"))
 			e.Setenv("CHATTY", chatty)
+			e.Setenv("KEEPER", keeper)
 			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("SCAFFOLD", filepath.Join(root(t), "cmd", "wagent", "scaffold"))
 			return nil

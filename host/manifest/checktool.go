@@ -119,6 +119,7 @@ func (c *checker) limits(field string, l *Limits) {
 	c.size(field+".logs", l.Logs, 1, 64*policy.MiB)
 	c.size(field+".http_response", l.HTTPResponse, 1, policy.GiB)
 	c.between(field+".http_requests", int64(l.HTTPRequests), 1, 10_000)
+	c.size(field+".kv", l.KV, 1, 256*policy.MiB)
 	c.size(field+".files.bytes", l.Files.Bytes, 1, 1024*policy.GiB)
 	c.between(field+".files.count", int64(l.Files.Count), 1, 1e7)
 	c.between(field+".files.open", int64(l.Files.Open), 1, 10_000)

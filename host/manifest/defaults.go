@@ -72,6 +72,7 @@ func (l Limits) over(p policy.Limits) policy.Limits {
 	p.Logs = or(int64(l.Logs), p.Logs)
 	p.HTTPResponse = or(int64(l.HTTPResponse), p.HTTPResponse)
 	p.HTTPRequests = or(l.HTTPRequests, p.HTTPRequests)
+	p.KV = or(int64(l.KV), p.KV)
 	p.Files.Bytes = or(int64(l.Files.Bytes), p.Files.Bytes)
 	p.Files.Count = or(l.Files.Count, p.Files.Count)
 	p.Files.Open = or(l.Files.Open, p.Files.Open)

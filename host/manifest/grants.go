@@ -35,6 +35,7 @@ func (a *Allow) each(tell func(fault), out *policy.Grants) {
 	out.Read = mounts("allow.read", a.Read, taken, tell)
 	out.Write = mounts("allow.write", a.Write, taken, tell)
 	out.PrivateNetworks = a.PrivateNetworks
+	out.KV = a.KV
 	for _, name := range sortedKeys(a.Env) {
 		if !isVariable(name) {
 			tell(fault{field: entry("allow.env", name), message: "a variable's name has letters, digits and _"})

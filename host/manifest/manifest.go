@@ -146,7 +146,7 @@ type Tool struct {
 	field  string // its place, tools[0]
 }
 
-// Limits bound one call of the module.
+// Limits bound one call of the module, but for kv, which bounds a run.
 type Limits struct {
 	// Linear memory, all memories of the instance together. Default: 64MiB.
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
@@ -162,6 +162,8 @@ type Limits struct {
 	HTTPResponse Size `yaml:"http_response,omitempty" json:"http_response,omitempty"`
 	// HTTP requests, redirects included. Default: 20.
 	HTTPRequests int `yaml:"http_requests,omitempty" json:"http_requests,omitempty" jsonschema:"minimum=1,maximum=10000"`
+	// What the tool has stored in a run under a kv grant, keys and values together. Default: 1MiB.
+	KV Size `yaml:"kv,omitempty" json:"kv,omitempty"`
 	// What is written under a write grant, and what is open at once.
 	Files FileLimits `yaml:"files,omitempty" json:"files,omitempty"`
 }
@@ -188,6 +190,8 @@ type Allow struct {
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
 	// Whether loopback, link-local and private addresses may be reached where http names them. Default: false.
 	PrivateNetworks bool `yaml:"private_networks,omitempty" json:"private_networks,omitempty"`
+	// Whether the tool has a store for values under keys, its own and empty in each run, whose calls share it. Default: false.
+	KV bool `yaml:"kv,omitempty" json:"kv,omitempty"`
 	// The time that the guest sees: real, coarse (real, in steps of a millisecond), or fixed: and a time. Default: real.
 	Clock string `yaml:"clock,omitempty" json:"clock,omitempty" jsonschema:"pattern=^(real|coarse|fixed:.+)$"`
 	// Where random bytes come from: real, or seed: and a number. Default: real.

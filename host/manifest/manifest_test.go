@@ -86,12 +86,12 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Config:     map[string]any{"lang": "en", "deep": []any{map[string]any{"price": "${5}"}}, "n": int64(1), "on": true},
 			Limits: Limits{
 				Memory: 64 << 20, Timeout: Duration(5 * time.Second), Fuel: 5e9, Output: 1 << 20, Logs: 8000, HTTPResponse: 4 << 20, HTTPRequests: 20,
-				Files: FileLimits{64 << 20, 1000, 64},
+				KV: 512 << 10, Files: FileLimits{64 << 20, 1000, 64},
 			},
 			Allow: Allow{
 				HTTP: []HTTPRule{{Host: "api.github.com", Methods: []string{"GET"}, Paths: []string{"/repos/**"}}, {Host: "http://localhost:8080"}},
 				Read: map[string]string{filepath.Join(dir, "docs"): "/docs"}, Write: map[string]string{filepath.Join(dir, "out"): "/out"},
-				Env: map[string]string{"LANG": "C.UTF-8"}, PrivateNetworks: true, Clock: "fixed:2026-01-01T00:00:00Z", Random: "seed:42",
+				Env: map[string]string{"LANG": "C.UTF-8"}, PrivateNetworks: true, KV: true, Clock: "fixed:2026-01-01T00:00:00Z", Random: "seed:42",
 			},
 			Instances: "pristine", Isolation: "inprocess",
 		}},
@@ -133,18 +133,18 @@ func TestThePolicyIsTheDefaultsWithWhatTheEntrySays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := policy.Default()
-	want.Limits.Logs, want.Limits.Fuel = 8000, 5e9
+	want.Limits.Logs, want.Limits.Fuel, want.Limits.KV = 8000, 5e9, 512<<10
 	want.Grants = policy.Grants{
 		HTTP: []policy.HTTPRule{
 			{Scheme: "https", Host: "api.github.com", Port: 443, Methods: []string{"GET"}, Paths: []string{"/repos/**"}},
 			{Scheme: "http", Host: "localhost", Port: 8080},
 		},
-		PrivateNetworks: true,
-		Read:            []policy.Mount{{Host: filepath.Join(dir, "docs"), Guest: "/docs"}},
-		Write:           []policy.Mount{{Host: filepath.Join(dir, "out"), Guest: "/out"}},
-		Env:             map[string]string{"LANG": "C.UTF-8"},
-		Clock:           policy.Clock{Fixed: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Random:          policy.Random{Seeded: true, Seed: 42},
+		PrivateNetworks: true, KV: true,
+		Read:   []policy.Mount{{Host: filepath.Join(dir, "docs"), Guest: "/docs"}},
+		Write:  []policy.Mount{{Host: filepath.Join(dir, "out"), Guest: "/out"}},
+		Env:    map[string]string{"LANG": "C.UTF-8"},
+		Clock:  policy.Clock{Fixed: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Random: policy.Random{Seeded: true, Seed: 42},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(policy.HTTPRule{})); diff != "" {
 		t.Error(diff)
@@ -353,8 +353,8 @@ func TestAFaultHasThePlaceOfItsFieldOrGrant(t *testing.T) {
 	cause := errors.New("is not good")
 	for want, got := range map[string]error{
 		"wagent.yaml:24:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
-		`wagent.yaml:55:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
-		`wagent.yaml:56:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
+		`wagent.yaml:56:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
+		`wagent.yaml:57:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
 		"wagent.yaml:28:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
 		`allow.write["o"]: is not good`:                               (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
 	} {

@@ -31,6 +31,7 @@ func (l Limits) narrow(c Limits) Limits {
 		Logs:         min(l.Logs, c.Logs),
 		HTTPResponse: min(l.HTTPResponse, c.HTTPResponse),
 		HTTPRequests: min(l.HTTPRequests, c.HTTPRequests),
+		KV:           min(l.KV, c.KV),
 		Files: FileLimits{
 			Bytes: min(l.Files.Bytes, c.Files.Bytes),
 			Count: min(l.Files.Count, c.Files.Count),
@@ -52,6 +53,8 @@ func (g Grants) narrow(c Grants) Grants {
 		HTTP:            narrowRules(g.HTTP, c.HTTP),
 		PrivateNetworks: g.PrivateNetworks && c.PrivateNetworks,
 		Env:             narrowEnv(g.Env, c.Env),
+		KV:              g.KV && c.KV,
+		State:           inBoth(g.State, c.State),
 		Clock:           g.Clock,
 		Random:          g.Random,
 	}
@@ -72,6 +75,16 @@ func (g Grants) narrow(c Grants) Grants {
 	}
 	if c.Random.Seeded {
 		out.Random = c.Random
+	}
+	return out
+}
+
+func inBoth(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			out = append(out, s)
+		}
 	}
 	return out
 }

@@ -49,8 +49,8 @@ func genPolicy() *rapid.Generator[policy.Policy] {
 			Limits: policy.Limits{
 				Memory: size.Draw(t, "memory"), Timeout: time.Duration(size.Draw(t, "timeout")), Input: size.Draw(t, "input"),
 				Output: size.Draw(t, "output"), Logs: size.Draw(t, "logs"), HTTPResponse: size.Draw(t, "response"),
-				HTTPRequests: int(size.Draw(t, "requests")),
-				Files:        policy.FileLimits{Bytes: size.Draw(t, "bytes"), Count: int(size.Draw(t, "count")), Open: int(size.Draw(t, "open"))},
+				HTTPRequests: int(size.Draw(t, "requests")), KV: size.Draw(t, "kv limit"),
+				Files: policy.FileLimits{Bytes: size.Draw(t, "bytes"), Count: int(size.Draw(t, "count")), Open: int(size.Draw(t, "open"))},
 			},
 			Grants: policy.Grants{
 				HTTP:            rapid.SliceOfN(genRule(), 0, 3).Draw(t, "http"),
@@ -58,6 +58,8 @@ func genPolicy() *rapid.Generator[policy.Policy] {
 				Read:            genMounts("/r").Draw(t, "read"),
 				Write:           genMounts("/w").Draw(t, "write"),
 				Env:             rapid.MapOfN(rapid.SampledFrom([]string{"A", "B"}), rapid.SampledFrom([]string{"1", "2"}), 0, 2).Draw(t, "env"),
+				KV:              rapid.Bool().Draw(t, "kv"),
+				State:           rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID).Draw(t, "state"),
 			},
 		}
 		if rapid.Bool().Draw(t, "fixed") {
@@ -136,6 +138,15 @@ func TestNarrowAllowsWhatBothAllow(t *testing.T) {
 		}
 		if n.Grants.PrivateNetworks != (a.Grants.PrivateNetworks && b.Grants.PrivateNetworks) {
 			t.Fatal("private networks were widened")
+		}
+		if n.Grants.KV != (a.Grants.KV && b.Grants.KV) {
+			t.Fatal("a store was granted by one side")
+		}
+		for _, key := range []string{"a", "b", "c"} {
+			both := slices.Contains(a.Grants.State, key) && slices.Contains(b.Grants.State, key)
+			if slices.Contains(n.Grants.State, key) != both {
+				t.Fatalf("state %s: %q of %q and %q", key, n.Grants.State, a.Grants.State, b.Grants.State)
+			}
 		}
 	})
 }

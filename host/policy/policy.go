@@ -23,7 +23,7 @@ type Policy struct {
 	Grants Grants
 }
 
-// Limits bound one call. A zero field is not "no limit" but nothing at all, save
+// Limits bound one call, but for KV, which bounds a run. A zero field is not "no limit" but nothing at all, save
 // for Fuel; start from [Default].
 type Limits struct {
 	Memory       int64         // bytes of linear memory, for all memories of the instance
@@ -34,6 +34,7 @@ type Limits struct {
 	Logs         int64         // bytes of stdout, stderr and log lines together; more is cut
 	HTTPResponse int64         // bytes of one response, headers included, after decompression
 	HTTPRequests int           // requests of one call, redirects included
+	KV           int64         // bytes of all keys and values that a tool has stored in a run
 	Files        FileLimits
 }
 
@@ -52,6 +53,8 @@ type Grants struct {
 	Read            []Mount // folders to read
 	Write           []Mount // folders to read and write
 	Env             map[string]string
+	KV              bool     // a store for the run
+	State           []string // keys of the run's state to read
 	Clock           Clock
 	Random          Random
 }
@@ -99,6 +102,7 @@ func Default() Policy {
 		Logs:         64 * KiB,
 		HTTPResponse: 4 * MiB,
 		HTTPRequests: 20,
+		KV:           1 * MiB,
 		Files:        FileLimits{Bytes: 64 * MiB, Count: 1000, Open: 64},
 	}}
 }

@@ -32,10 +32,10 @@ const (
 	ImportLog          = "log"           // (level, ptr, len i32)
 	ImportHTTP         = "http"          // (ptr, len i32) -> i64: handle<<32 | length, or an [Errno]
 	ImportRead         = "read"          // (handle, ptr, len i32) -> i32: bytes copied, or an [Errno]
-	ImportKVGet        = "kv_get"        // (ptr, len i32) -> i64
-	ImportKVSet        = "kv_set"        // (ptr, len, vptr, vlen i32) -> i32
-	ImportKVDelete     = "kv_delete"     // (ptr, len i32) -> i32
-	ImportKVList       = "kv_list"       // (ptr, len i32) -> i64
+	ImportKVGet        = "kv_get"        // (ptr, len i32) -> i64: as http, the value; [ErrNotFound]
+	ImportKVSet        = "kv_set"        // (ptr, len, vptr, vlen i32) -> i32: 0, or an [Errno]
+	ImportKVDelete     = "kv_delete"     // (ptr, len i32) -> i32: 0, also if there was nothing
+	ImportKVList       = "kv_list"       // (ptr, len i32) -> i64: as http, a JSON array; see [KVAfter]
 	ImportStateGet     = "state_get"     // (ptr, len i32) -> i64
 	ImportProgress     = "progress"      // (permille, ptr, len i32)
 	ImportSecretExists = "secret_exists" // (ptr, len i32) -> i32: 1, 0, or an [Errno]
@@ -43,6 +43,24 @@ const (
 
 // MaxDescription is the most bytes that a description may have.
 const MaxDescription = 64 << 10
+
+// Limits of the store. A key is UTF-8, may be empty and hold any character, NUL
+// included; none has a meaning. All keys and values together have a limit in the
+// manifest. What is over the number of keys is [ErrTooMany], and all else
+// [ErrTooLarge]; it changes nothing.
+const (
+	MaxKVKey   = 1 << 10 // bytes of a key
+	MaxKVValue = 1 << 20 // bytes of a value
+	MaxKVKeys  = 10_000
+	MaxKVPage  = 1_000 // keys in one answer of kv_list
+)
+
+// KVAfter asks kv_list for the next page. It is given a prefix, and answers with
+// the keys that have it, sorted by their bytes: at most [MaxKVPage] of them, and
+// fewer where they are long. Given a prefix, this byte, which is in no key, and the
+// last key of a page, it answers with the keys behind that. An empty array is the
+// end.
+const KVAfter = 0xff
 
 // Level is the importance of a log line, as in log/slog divided by four.
 type Level int32

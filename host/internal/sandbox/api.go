@@ -51,13 +51,17 @@ type Call struct {
 	// Session is what the calls of the run share, of the module's engine. Nil: the
 	// call has a fresh guest, whatever its source says.
 	Session *Session
+	// State holds values of the run's state by their keys. The guest may ask for
+	// those that its policy grants. They must not be changed during the call.
+	State map[string]json.RawMessage
 
 	// Progress and Log are told what the guest says, bounded and one line each.
 	// They are called from the call's goroutine, may be nil and must not block.
 	Progress func(permille int, message string)
 	Log      func(level abi.Level, message string)
 
-	seat *seat
+	seat   *seat
+	shared *shared
 }
 
 // Outcome is what came of a call. It is complete whatever happened.

@@ -250,14 +250,15 @@ func TestMOD5DescribingHasNoGrantsAndLittleTime(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer s.Close()
+	request := fmt.Sprintf(`{"method":"GET","url":%q}`, s.URL)
 	granted := func(src *Source) {
 		grantOf(t, s.URL)(src)
-		src.Inspect = true // kv and state cannot be granted yet
+		src.Policy.Grants.KV = true
+		src.Policy.Grants.State = []string{request[:10]}
 		src.Policy.Grants.Env = map[string]string{"KEY": "hunter2"}
 		src.Policy.Grants.Read = []policy.Mount{{Host: t.TempDir(), Guest: "/d"}}
 		src.Policy.Limits.Timeout = time.Hour
 	}
-	request := fmt.Sprintf(`{"method":"GET","url":%q}`, s.URL)
 	p := parts{
 		types: []string{
 			"\x60\x02\x7f\x7f\x01\x7e", "\x60\x02\x7f\x7f\x01\x7f", "\x60\x04\x7f\x7f\x7f\x7f\x01\x7f",
@@ -496,6 +497,7 @@ func TestMOD7EveryFunctionOfTheHostBearsBadPointers(t *testing.T) {
 		p := parts{types: []string{f.typ()}, imports: []string{imported(f.module, f.name, typeOwn)}, call: call.String() + answers()}
 		src := p.source(f.name)
 		src.Inspect = true
+		src.Policy.Grants.KV, src.Policy.Grants.State = true, []string{"", "\x00"}
 		src.Policy.Grants.Write = []policy.Mount{{Host: t.TempDir(), Guest: "/d"}}
 		want := slices.Clone(well)
 		if f.name == "poll_oneoff" {

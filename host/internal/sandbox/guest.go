@@ -3,9 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -28,17 +28,19 @@ type guest struct {
 	sink      *hostfn.LogSink
 	http      *hostfn.HTTPSession // nil without a grant
 	folders   *hostfn.Folders     // nil without a grant
+	kv        *hostfn.KV          // of the run; nil without a grant
+	state     map[string]json.RawMessage
 	responses responses
 	sys       *system      // nil until the guest is configured
 	plugin    *extismState // nil for the other ABIs
 	seat      *seat        // where its session keeps the instance; nil: it is in none
 	shared    bool         // it is initialised for all calls and is part of none
 
-	fuel       int64 // work that was counted
-	outOfFuel  bool
-	hostCalls  int
-	progress   func(permille int, message string)
-	progressed time.Time
+	fuel      int64 // work that was counted
+	outOfFuel bool
+	hostCalls int
+	progress  func(permille int, message string) // nil: nobody is told
+	pacer     *pacer                             // of progress
 }
 
 // maxHostCalls is the most calls of wagent functions that one call may make.
@@ -55,11 +57,18 @@ func guestOf(ctx context.Context) *guest {
 
 // newGuest prepares a call under p. It must be closed.
 func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
-	g := &guest{limits: p.Limits, grants: p.Grants, progress: c.Progress, seat: c.seat}
+	g := &guest{limits: p.Limits, grants: p.Grants, state: c.State, seat: c.seat}
 	g.arena = &arena{limit: p.Limits.Memory}
 	g.stackLimit = stackLimit(p.Limits.Memory)
 	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)
 	g.responses.limit = 2 * p.Limits.HTTPResponse
+	if c.shared != nil {
+		g.progress, g.pacer = c.Progress, &c.shared.progress
+	}
+	if c.shared != nil && p.Grants.KV {
+		g.kv = c.shared.kv
+		g.responses.limit += storeAnswers(p.Limits.KV)
+	}
 	if h != nil && len(p.Grants.HTTP) > 0 {
 		g.http = h.Session()
 	}

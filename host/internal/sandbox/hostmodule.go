@@ -46,11 +46,11 @@ func hostFuncs() []hostFunc {
 		{abi.ImportSecretExists, text, []api.ValueType{i32}, hostSecretExists},
 		{abi.ImportHTTP, text, []api.ValueType{i64}, hostHTTP},
 		{abi.ImportRead, []api.ValueType{i32, i32, i32}, []api.ValueType{i32}, hostRead},
-		{abi.ImportKVGet, text, []api.ValueType{i64}, hostDenied},
-		{abi.ImportKVSet, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}, hostDenied},
-		{abi.ImportKVDelete, text, []api.ValueType{i32}, hostDenied},
-		{abi.ImportKVList, text, []api.ValueType{i64}, hostDenied},
-		{abi.ImportStateGet, text, []api.ValueType{i64}, hostDenied},
+		{abi.ImportKVGet, text, []api.ValueType{i64}, withKey(abi.MaxKVKey, hostKVGet)},
+		{abi.ImportKVSet, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}, hostKVSet},
+		{abi.ImportKVDelete, text, []api.ValueType{i32}, withKey(abi.MaxKVKey, hostKVDelete)},
+		{abi.ImportKVList, text, []api.ValueType{i64}, withKey(2*abi.MaxKVKey+1, hostKVList)},
+		{abi.ImportStateGet, text, []api.ValueType{i64}, hostStateGet},
 	}
 }
 
@@ -146,18 +146,16 @@ func nearestLevel(n int32) abi.Level {
 	return min(max(abi.Level(n), abi.LevelDebug), abi.LevelError)
 }
 
-// hostProgress shows at most ten lines a second, so that a guest cannot bury
-// what a person has to see.
+// hostProgress shows at most ten lines a second of a tool in a run, however many
+// calls it makes of it, so that a guest cannot bury what a person has to see.
 func hostProgress(g *guest, mem api.Memory, args []uint64) int64 {
-	now := time.Now()
-	if g.progress == nil || now.Sub(g.progressed) < time.Second/10 {
+	if g.progress == nil {
 		return 0
 	}
 	line, err := text(mem, args[1], min(uint64(uint32(args[2])), 4*maxProgress), 4*maxProgress)
-	if err != 0 {
+	if err != 0 || !g.pacer.lets(time.Now()) {
 		return 0
 	}
-	g.progressed = now
 	g.progress(min(max(int(int32(uint32(args[0]))), 0), 1000), oneLine(string(line), maxProgress))
 	return 0
 }
@@ -167,8 +165,6 @@ func hostSecretExists(_ *guest, mem api.Memory, args []uint64) int64 {
 	_, err := text(mem, args[0], args[1], maxWords)
 	return int64(err)
 }
-
-func hostDenied(*guest, api.Memory, []uint64) int64 { return int64(abi.ErrDenied) }
 
 func hostHTTP(g *guest, mem api.Memory, args []uint64) int64 {
 	if g.http == nil {

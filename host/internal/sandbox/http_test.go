@@ -107,6 +107,15 @@ func TestResponsesAreReadOnceAndBounded(t *testing.T) {
 			t.Errorf("got %d, want %d", got, want)
 		}
 	}
+	// An answer counts until all of it was read: until then all of it is kept.
+	rest, e := r.put([]byte("12345678"))
+	if e != 0 || r.read(rest, into) != 5 {
+		t.Fatal(e)
+	}
+	if _, e := r.put([]byte("123")); e == 0 {
+		t.Error("what was not read to its end is not counted")
+	}
+	r.read(rest, into)
 	other, e := r.put([]byte("123"))
 	if e != 0 || other == h {
 		t.Errorf("handle %d after %d, %v", other, h, e)

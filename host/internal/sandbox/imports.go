@@ -75,9 +75,14 @@ func checkGrant(src Source, im Import) *LoadError {
 				"add to its tool: allow: {http: [{host: HOST, methods: [GET]}]}")
 		}
 	case abi.ImportKVGet, abi.ImportKVSet, abi.ImportKVDelete, abi.ImportKVList:
-		return refuse(LoadGrant, fmt.Sprintf("the module imports %s; allow: {kv: true} is not supported yet", im.Name), "")
+		if !src.Policy.Grants.KV {
+			return refuse(LoadGrant, fmt.Sprintf("the module uses a store (%s) and was not granted one", im.Name),
+				"add to its tool: allow: {kv: true}")
+		}
 	case abi.ImportStateGet:
-		return refuse(LoadGrant, "the module imports state_get; inputs_from_state is not supported yet", "")
+		if len(src.Policy.Grants.State) == 0 {
+			return refuse(LoadGrant, "the module reads the run's state (state_get) and was not granted any of it; inputs_from_state is not supported yet", "")
+		}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestModulesThatCannotRunAreRefusedWithTheReason(t *testing.T) {
 		says   string
 	}{
 		{name: "needhttp", kind: LoadGrant, says: "allow: {http: [{host: HOST, methods: [GET]}]}"},
-		{name: "needkv", kind: LoadGrant, says: "not supported yet"},
+		{name: "needkv", kind: LoadGrant, says: "needkv.wasm: the module uses a store (kv_get) and was not granted one; add to its tool: allow: {kv: true}"},
 		{name: "done", change: func(s *Source) { s.Policy.Limits.Memory = 0 }, kind: LoadMemory},
 		{name: "done", change: func(s *Source) { s.ABI = "wit" }, kind: LoadUnsupported},
 		{name: "cat", change: func(s *Source) { s.ABI = Wagent }, kind: LoadExport, says: "a command (it exports _start)"},

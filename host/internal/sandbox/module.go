@@ -109,6 +109,9 @@ func (m *Module) Describe(ctx context.Context) (abi.Description, error) {
 // is reached. Calls of a session that share a guest take turns; the time of each
 // begins with its turn.
 func (m *Module) Call(ctx context.Context, c Call) Outcome {
+	own, done := m.sharedBy(c.Session)
+	defer done()
+	c.shared = own
 	if !m.src.Session || c.Session == nil {
 		return m.call(ctx, c)
 	}

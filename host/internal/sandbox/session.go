@@ -20,6 +20,7 @@ type Session struct {
 
 	// Guarded by all.mu.
 	seats  map[*Module]*seat
+	shares map[*Module]*shared
 	closed bool
 }
 
@@ -43,7 +44,7 @@ func newSessions(q *queue) *sessions {
 
 // NewSession begins a session. It must be closed.
 func (e *Engine) NewSession() *Session {
-	s := &Session{all: e.sessions, seats: make(map[*Module]*seat)}
+	s := &Session{all: e.sessions, seats: make(map[*Module]*seat), shares: make(map[*Module]*shared)}
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()
 	s.all.open[s] = struct{}{}
@@ -57,7 +58,7 @@ func (e *Engine) SessionGuests() int {
 	return e.sessions.alive
 }
 
-// Close throws away the guests of the session. One that is in a call goes when
+// Close throws away the guests of the session and what their tools have stored. One that is in a call goes when
 // the call has ended. A call after Close is an outcome with [FaultCancelled].
 func (s *Session) Close() {
 	s.all.mu.Lock()
@@ -67,9 +68,14 @@ func (s *Session) Close() {
 	for _, p := range s.seats {
 		p.throwAway()
 	}
+	for _, own := range s.shares {
+		own.close()
+	}
+	clear(s.shares)
 }
 
-// forget throws away the guests of a module, of which none is in a call.
+// forget throws away the guests of a module, of which none is in a call, and what
+// it has stored.
 func (a *sessions) forget(m *Module) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,6 +83,10 @@ func (a *sessions) forget(m *Module) {
 		if p := s.seats[m]; p != nil {
 			p.throwAway()
 			delete(s.seats, m)
+		}
+		if own := s.shares[m]; own != nil {
+			own.close()
+			delete(s.shares, m)
 		}
 	}
 }
