@@ -51,6 +51,7 @@ func (g Grants) narrow(c Grants) Grants {
 		HTTP:            narrowRules(g.HTTP, c.HTTP),
 		PrivateNetworks: g.PrivateNetworks && c.PrivateNetworks,
 		Env:             narrowEnv(g.Env, c.Env),
+		Secrets:         narrowSecrets(g.Secrets, c.Secrets),
 		Clock:           g.Clock,
 		Random:          g.Random,
 	}

@@ -51,6 +51,7 @@ type Grants struct {
 	Read            []Mount // folders to read
 	Write           []Mount // folders to read and write
 	Env             map[string]string
+	Secrets         []Secret // what the host adds to requests; names, not values
 	Clock           Clock
 	Random          Random
 }

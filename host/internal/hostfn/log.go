@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -27,6 +28,7 @@ type LogSink struct {
 	mu    sync.Mutex
 	bytes int64  // taken
 	cut   bool   // something was dropped
+	clean redact.Stream
 	line  []byte // of a stream, not ended yet
 	tail  []byte // the end of everything, dropped or not
 }
@@ -42,12 +44,22 @@ func NewLogSink(limit int64, emit func(level abi.Level, line string)) *LogSink {
 	return &LogSink{emit: emit, limit: limit}
 }
 
+// Hide has values taken out of everything, before anything is cut. Call it before
+// the guest begins; nil is nothing.
+func (s *LogSink) Hide(values *redact.Set) { s.clean.Set = values }
+
 // Write takes a piece of a stream. It always takes all of it: what is over the
 // limit is dropped, once said so, and the guest goes on. A line longer than
 // 4 KiB becomes several.
 func (s *LogSink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.Next(p))
+	return len(p), nil
+}
+
+// take splits a stream into lines.
+func (s *LogSink) take(p []byte) {
 	s.keepTail(p)
 	for rest := p; len(rest) > 0 && !s.cut; {
 		end := bytes.IndexByte(rest, '\n')
@@ -59,7 +71,6 @@ func (s *LogSink) Write(p []byte) (int, error) {
 		s.endLine()
 		rest = rest[end+1:]
 	}
-	return len(p), nil
 }
 
 // Line takes one record. It stays one record: a newline in it is written out,
@@ -67,6 +78,7 @@ func (s *LogSink) Write(p []byte) (int, error) {
 func (s *LogSink) Line(level abi.Level, msg string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	msg = s.clean.Set.String(msg)
 	s.keepTail([]byte(msg[max(0, len(msg)-maxTail):]))
 	s.keepTail([]byte("\n"))
 	s.record(min(max(level, abi.LevelDebug), abi.LevelError), msg)
@@ -76,6 +88,7 @@ func (s *LogSink) Line(level abi.Level, msg string) {
 func (s *LogSink) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.End())
 	if len(s.line) > 0 {
 		s.endLine()
 	}
@@ -86,6 +99,7 @@ func (s *LogSink) Flush() {
 func (s *LogSink) Tail() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.End())
 	tail := s.tail
 	// The cut may have gone through a character.
 	for len(tail) == maxTail && len(tail) > 0 && !utf8.RuneStart(tail[0]) {
