@@ -39,7 +39,8 @@ type grantsJSON struct {
 	PrivateNetworks bool              `json:"private_networks,omitempty"`
 	Read            map[string]string `json:"read,omitempty"` // host folder: guest folder
 	Write           map[string]string `json:"write,omitempty"`
-	Env             []string          `json:"env,omitempty"` // names only
+	Env             []string          `json:"env,omitempty"`     // names only
+	Secrets         []string          `json:"secrets,omitempty"` // where each goes, by its name
 	Clock           string            `json:"clock"`
 	Random          string            `json:"random"`
 }
@@ -51,6 +52,9 @@ func grantsOf(g policy.Grants) grantsJSON {
 	}
 	for _, r := range g.HTTP {
 		j.HTTP = append(j.HTTP, r.String())
+	}
+	for _, s := range g.Secrets {
+		j.Secrets = append(j.Secrets, s.String())
 	}
 	if !g.Clock.Fixed.IsZero() {
 		j.Clock = "fixed:" + g.Clock.Fixed.Format(time.RFC3339Nano)
@@ -98,6 +102,9 @@ func grantsText(g policy.Grants) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Env)) {
 		parts = append(parts, "env "+visible.Line(name, maxArgs))
+	}
+	for _, s := range g.Secrets {
+		parts = append(parts, "secret "+visible.Line(s.Name+" in "+s.Header+" to "+s.Origin(), maxReason))
 	}
 	if j := grantsOf(g); j.Clock != "real" || j.Random != "real" {
 		parts = append(parts, "clock "+j.Clock, "random "+j.Random)

@@ -26,8 +26,8 @@ type LogSink struct {
 	limit int64
 
 	mu    sync.Mutex
-	bytes int64  // taken
-	cut   bool   // something was dropped
+	bytes int64 // taken
+	cut   bool  // something was dropped
 	clean redact.Stream
 	line  []byte // of a stream, not ended yet
 	tail  []byte // the end of everything, dropped or not

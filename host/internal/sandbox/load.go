@@ -73,6 +73,8 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 			MaxRequests: l.HTTPRequests,
 			MaxResponse: l.HTTPResponse,
 			MaxBody:     maxHTTPBody,
+			Secrets:     src.secrets(),
+			Redact:      src.Redact,
 		})
 	}
 	return m, nil
