@@ -48,6 +48,9 @@ func (l leakless) Run() int {
 //	                FILE, a recording, and puts its URL into $BASE_URL; a line
 //	                {"status":n,"error":"…"} fails, "break":true cuts the
 //	                message in half and {"hang":true} never ends
+//	mirror FILE     starts a server that sends credentials back, and puts its
+//	                address into FILE in the place of MIRROR
+//	mirrored TEXT   fails unless the last credentials it got are TEXT
 //	status N CMD…   fails unless CMD exits with status N
 //	sent N TEXT     fails unless request N holds TEXT
 //	steady FILE…    puts run ids, times, durations and sizes that differ between
@@ -55,6 +58,8 @@ func (l leakless) Run() int {
 //	seqs FILE       fails unless the events of FILE are numbered without a gap
 func TestScripts(t *testing.T) {
 	chatty := buildGuest(t, "./testdata/chatty")
+	curious := buildGuest(t, "./testdata/curious")
+	mirrors := &mirrors{sent: map[string][]string{}}
 	cache := t.TempDir() // of compiled guests, for all stories
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -63,12 +68,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("MODULES", filepath.Join(root(t), "testdata", "wasm"))
 			e.Setenv("CHATTY", chatty)
+			e.Setenv("CURIOUS", curious)
 			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("SCAFFOLD", filepath.Join(root(t), "cmd", "wagent", "scaffold"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider, "sent": sent, "steady": steady, "seqs": seqs, "status": status,
+			"mirror": mirrors.serve, "mirrored": mirrors.got,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
