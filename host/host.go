@@ -53,7 +53,7 @@ type Host struct {
 	said   [][]string // what each module warned of while it described itself
 
 	getenv  func(string) (string, bool)
-	secrets []map[string]string // of each module, by their names
+	secrets []map[string]string // values, of each module, by their names
 	redact  *redact.Set         // the values of all of them
 
 	mu     sync.Mutex

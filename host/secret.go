@@ -1,25 +1,19 @@
 package host
 
-import (
-	"errors"
-
-	"github.com/wagent-dev/wagent/host/internal/redact"
-)
+import "github.com/wagent-dev/wagent/host/internal/redact"
 
 // readSecrets looks up the values of all secrets. Each module is given its own;
 // what every module says is kept free of them all.
-func (h *Host) readSecrets() error {
-	var faults []error
+func (h *Host) readSecrets() (err error) {
+	if h.secrets, err = h.manifest.ReadSecrets(h.getenv); err != nil {
+		return err
+	}
 	var all []string
-	h.secrets = make([]map[string]string, len(h.manifest.Tools))
-	for i := range h.manifest.Tools {
-		values, err := h.manifest.Tools[i].ReadSecrets(h.getenv)
-		faults = append(faults, err)
-		h.secrets[i] = values
+	for _, values := range h.secrets {
 		for _, v := range values {
 			all = append(all, v)
 		}
 	}
 	h.redact = redact.New(all...)
-	return errors.Join(faults...)
+	return nil
 }

@@ -102,31 +102,37 @@ func (s Secret) missing() string {
 	return ""
 }
 
-// ReadSecrets looks up the values of the tool's secrets, by their names; getenv
-// must not be nil. The error has every fault, joined, each an [*Error] at its
-// place, and never holds a value. Secrets of which [Manifest.Check] tells that
-// something is wrong with them are left out.
-func (t *Tool) ReadSecrets(getenv func(string) (string, bool)) (map[string]string, error) {
-	values := map[string]string{}
+// ReadSecrets looks up the values of the secrets of each tool, by their names.
+// getenv must not be nil. The error has every fault, joined, each an [*Error] at
+// its place, and never holds a value. Secrets of which [Manifest.Check] tells
+// that something is wrong with them are left out.
+func (m *Manifest) ReadSecrets(getenv func(string) (string, bool)) ([]map[string]string, error) {
+	all := make([]map[string]string, len(m.Tools))
 	var faults []error
-	for i, s := range t.Secrets {
-		if s.missing() != "" || !isVariable(s.Env) {
-			continue
+	for i := range m.Tools {
+		all[i] = map[string]string{}
+		for j, s := range m.Tools[i].Secrets {
+			if s.missing() != "" || !isVariable(s.Env) {
+				continue
+			}
+			value, err := s.read(getenv)
+			if err == nil {
+				all[i][s.Env] = value
+				continue
+			}
+			faults = append(faults, m.Fault(item("tools", i)+"."+item("secrets", j)+".env",
+				fmt.Errorf("the environment variable%s cannot be used: %w", s.shown(), err)))
 		}
-		value, ok := getenv(s.Env)
-		err := policy.CheckSecret(value)
-		if !ok {
-			err = errors.New("it is not set")
-		}
-		if err == nil {
-			values[s.Env] = value
-			continue
-		}
-		field := within(t.field, item("secrets", i)+".env")
-		faults = append(faults, faultAt(t.origin, field, t.origin.near(field),
-			fmt.Errorf("the environment variable%s cannot be used: %w", s.shown(), err)))
 	}
-	return values, errors.Join(faults...)
+	return all, errors.Join(faults...)
+}
+
+func (s Secret) read(getenv func(string) (string, bool)) (string, error) {
+	value, ok := getenv(s.Env)
+	if !ok {
+		return "", errors.New("it is not set")
+	}
+	return value, policy.CheckSecret(value)
 }
 
 // shown is the name of the variable, unless it does not look like one: somebody

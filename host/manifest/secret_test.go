@@ -96,7 +96,8 @@ func TestValuesOfSecretsAreCheckedAndNeverTold(t *testing.T) {
 		if value == "unset" {
 			values = nil
 		}
-		got, err := m.Tools[0].ReadSecrets(env(values))
+		all, err := m.ReadSecrets(env(values))
+		got := all[0]
 		switch {
 		case want == "" && (err != nil || got["TOKEN"] != value):
 			t.Errorf("%q: %v %v", value, got, err)
@@ -110,7 +111,7 @@ func TestValuesOfSecretsAreCheckedAndNeverTold(t *testing.T) {
 	if m, err = Parse([]byte(withSecret(`{env: ghp_0123456789abcdef, host: a.com, header: X}`)), filepath.Join(dir, "wagent.yaml"), noEnv); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Tools[0].ReadSecrets(noEnv); err == nil || strings.Contains(err.Error(), "ghp_") {
+	if _, err := m.ReadSecrets(noEnv); err == nil || strings.Contains(err.Error(), "ghp_") {
 		t.Errorf("got %v", err)
 	}
 }
