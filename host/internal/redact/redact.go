@@ -39,6 +39,8 @@ func New(values ...string) *Set {
 	if len(values) == 0 {
 		return nil
 	}
+	slices.Sort(values)
+	values = slices.Compact(values)
 	s := &Set{}
 	for _, v := range values {
 		for _, p := range patterns(v) {
