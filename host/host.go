@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
 	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -50,6 +51,10 @@ type Host struct {
 	cache  string     // where compiled code is kept; empty: in memory
 	memory int64      // see Options.ToolMemory
 	said   [][]string // what each module warned of while it described itself
+
+	getenv  func(string) (string, bool)
+	secrets []map[string]string // values, of each module, by their names
+	redact  *redact.Set         // the values of all of them
 
 	mu     sync.Mutex
 	closed bool
@@ -80,6 +85,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error) {
 	faults := m.Check()
 	h := newHost(m, opts)
+	faults = errors.Join(faults, h.readSecrets())
 	var err error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
@@ -98,6 +104,9 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	if o.Store == nil {
 		o.Store = new(run.Memory)
 	}
+	if o.Getenv == nil {
+		o.Getenv = os.LookupEnv
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -107,7 +116,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	m = m.WithDefaults()
 	return &Host{
 		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, store: o.Store, ceiling: o.Ceiling,
-		now: o.Now, log: o.Logger, loading: o.Loading,
+		now: o.Now, getenv: o.Getenv, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
 	}

@@ -99,6 +99,7 @@ func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
 	if err != nil {
 		return nil, err
 	}
+	src.Secrets, src.Redact = h.secrets[i], h.redact
 	src.Log = func(level abi.Level, message string) {
 		if level < abi.LevelWarn || len(h.said[i]) >= maxSaid {
 			return

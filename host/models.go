@@ -58,7 +58,7 @@ func (m *models) dial(conf *manifest.Model) (model.Model, error) {
 	}
 	var err error
 	m.client, err = openai.New(openai.Options{
-		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: conf.APIKey,
+		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: string(conf.APIKey),
 		Temperature: conf.Temperature, MaxOutputTokens: conf.MaxOutputTokens,
 		Stream: conf.Stream == nil || *conf.Stream, Extra: conf.Extra, Timeout: time.Duration(conf.Timeout),
 		Retry: model.Backoff{

@@ -18,7 +18,8 @@ type Options struct {
 	Store run.Store
 	// Ceiling narrows what every module may use. Nil: the manifest decides.
 	Ceiling *policy.Policy
-	// Getenv looks up the variables of ${…} in the manifest. Nil: os.LookupEnv.
+	// Getenv looks up the variables of ${…} in the manifest, and its secrets. Nil:
+	// os.LookupEnv.
 	Getenv func(string) (string, bool)
 	// CacheDir keeps compiled code between processes. It is made with mode 0700
 	// if it is not there; one that others can write is not used, with a warning.

@@ -3,8 +3,6 @@ package sdk
 // SecretExists says whether the manifest has a secret of that name for this
 // module. There is no way to read one: the host adds its value to the requests
 // it is meant for.
-//
-// Not yet supported by this host: it has no secrets, and the answer is false.
 func SecretExists(c *Call, name string) (bool, error) {
 	ok, err := hostSecretExists(c, name)
 	if err != nil {

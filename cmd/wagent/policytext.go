@@ -40,8 +40,9 @@ type grantsJSON struct {
 	PrivateNetworks bool              `json:"private_networks,omitempty"`
 	Read            map[string]string `json:"read,omitempty"` // host folder: guest folder
 	Write           map[string]string `json:"write,omitempty"`
-	Env             []string          `json:"env,omitempty"` // names only
 	KV              bool              `json:"kv,omitempty"`
+	Env             []string          `json:"env,omitempty"`     // names only
+	Secrets         []string          `json:"secrets,omitempty"` // where each goes, by its name
 	Clock           string            `json:"clock"`
 	Random          string            `json:"random"`
 }
@@ -53,6 +54,9 @@ func grantsOf(g policy.Grants) grantsJSON {
 	}
 	for _, r := range g.HTTP {
 		j.HTTP = append(j.HTTP, r.String())
+	}
+	for _, s := range g.Secrets {
+		j.Secrets = append(j.Secrets, s.String())
 	}
 	if g.Clock.Coarse {
 		j.Clock = "coarse"
@@ -106,6 +110,9 @@ func grantsText(g policy.Grants) string {
 	}
 	if g.KV {
 		parts = append(parts, "kv")
+	}
+	for _, s := range g.Secrets {
+		parts = append(parts, "secret "+visible.Line(s.Name+" in "+s.Header+" to "+s.Origin(), maxReason))
 	}
 	if j := grantsOf(g); j.Clock != "real" || j.Random != "real" {
 		parts = append(parts, "clock "+j.Clock, "random "+j.Random)

@@ -48,6 +48,9 @@ func (l leakless) Run() int {
 //	                FILE, a recording, and puts its URL into $BASE_URL; a line
 //	                {"status":n,"error":"…"} fails, "break":true cuts the
 //	                message in half and {"hang":true} never ends
+//	mirror FILE     starts a server that sends credentials back, and puts its
+//	                address into FILE in the place of MIRROR
+//	mirrored TEXT   fails unless the last credentials it got are TEXT
 //	status N CMD…   fails unless CMD exits with status N
 //	sent N TEXT     fails unless request N holds TEXT
 //	steady FILE…    puts run ids, times, durations and sizes that differ between
@@ -56,6 +59,8 @@ func (l leakless) Run() int {
 func TestScripts(t *testing.T) {
 	chatty := buildGuest(t, "./testdata/chatty")
 	keeper := buildGuest(t, "./testdata/keeper")
+	curious := buildGuest(t, "./testdata/curious")
+	mirrors := &mirrors{sent: map[string][]string{}}
 	cache := t.TempDir() // of compiled guests, for all stories
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -65,12 +70,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("MODULES", filepath.Join(root(t), "testdata", "wasm"))
 			e.Setenv("CHATTY", chatty)
 			e.Setenv("KEEPER", keeper)
+			e.Setenv("CURIOUS", curious)
 			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("SCAFFOLD", filepath.Join(root(t), "cmd", "wagent", "scaffold"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider, "sent": sent, "steady": steady, "seqs": seqs, "status": status,
+			"mirror": mirrors.serve, "mirrored": mirrors.got,
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})

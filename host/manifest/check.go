@@ -137,7 +137,7 @@ func (c *checker) model() {
 		c.fail("model", `the field "recording" is missing: provider replay plays it`)
 	}
 	c.address("model.base_url", m.BaseURL)
-	if strings.ContainsFunc(m.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(string(m.APIKey), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		c.fail("model.api_key", "the key has a space, a line break or another character that no key has")
 	}
 	c.between("model.context_window", m.ContextWindow, 1, 1e9)

@@ -65,6 +65,7 @@ func (c *checker) tool(field string, t *Tool) {
 		f.field = within(field, f.field)
 		c.tell(f)
 	}, &policy.Grants{})
+	c.secrets(field, t)
 	c.folders(field+".allow.read", t.Allow.Read)
 	c.folders(field+".allow.write", t.Allow.Write)
 	for _, host := range sortedKeys(t.Allow.Write) {

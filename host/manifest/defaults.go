@@ -60,6 +60,11 @@ func (t *Tool) Policy() (policy.Policy, error) {
 		return policy.Policy{}, problem.in(t.origin.file())
 	}
 	p.Grants = g
+	if p.Grants.Secrets, problem = t.secrets(); problem != nil {
+		problem.field = within(t.field, problem.field)
+		problem.position = t.origin.near(problem.field)
+		return policy.Policy{}, problem.in(t.origin.file())
+	}
 	return p, nil
 }
 

@@ -126,7 +126,7 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		oneTool + "    instances: sesion\n":                                                `4:16: tools[0].instances: unknown value "sesion", did you mean "session"?`,
 		oneTool + "    abi: wasi\n    instances: session\n":                                `5:16: tools[0].instances: session is not for programs (abi: wasi): a program ends after each call and keeps nothing`,
 		oneTool + "    isolation: process\n":                                               `4:16: tools[0].isolation: "process" is not supported yet; use inprocess`,
-		oneTool + "    secrets: []\n    inputs_from_state: {}\n    outputs_to_state: {}\n": "4:5: tools[0]: \"secrets\" is not supported yet\n5:5: tools[0]: \"inputs_from_state\" is not supported yet\n6:5: tools[0]: \"outputs_to_state\" is not supported yet",
+		oneTool + "    agent: ./ab\n    inputs_from_state: {}\n    outputs_to_state: {}\n": "4:5: tools[0]: \"agent\" is not supported yet\n5:5: tools[0]: \"inputs_from_state\" is not supported yet\n6:5: tools[0]: \"outputs_to_state\" is not supported yet",
 		oneTool + "    limits: {kv: 257MiB}\n":                                             "4:18: tools[0].limits.kv: must be from 1B to 256MiB",
 		oneTool + "    limits: {kv: true}\n":                                               "4:18: tools[0].limits.kv: must be a size such as \"64MiB\", found true or false",
 		oneTool + "    limits: {fuel: 5Gi}\n":                                              "4:20: tools[0].limits.fuel: \"5Gi\" is not a number of units of work: write it as \"5G\" or \"200M\"",

@@ -59,7 +59,7 @@ type Model struct {
 	// The address of the endpoint. ${NAME} is expanded. Default: https://api.openai.com/v1.
 	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" expand:"true"`
 	// The key of the endpoint. Write ${NAME}, which is expanded, and keep the key out of the file.
-	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" expand:"true"`
+	APIKey Key `yaml:"api_key,omitempty" json:"api_key,omitempty" expand:"true"`
 	// How many tokens the model takes. Default: not known.
 	ContextWindow int64 `yaml:"context_window,omitempty" json:"context_window,omitempty" jsonschema:"minimum=1,maximum=1000000000"`
 	// Sent when it is given.
@@ -134,6 +134,8 @@ type Tool struct {
 	Limits Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
 	// What the module may reach. Default: nothing.
 	Allow Allow `yaml:"allow,omitempty" json:"allow,omitempty"`
+	// Values that the host adds to requests to one host each, and that the guest never holds.
+	Secrets []Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" jsonschema:"maxItems=100"`
 	// Whether the tool's result is the run's output. Default: false.
 	ReturnDirect bool `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
 	// How long a guest lives: pristine is a fresh one for every call, session one for
@@ -207,6 +209,23 @@ type HTTPRule struct {
 	// Paths that may be asked for; * stops at a slash, ** does not. Default: all.
 	Paths []string `yaml:"paths,omitempty" json:"paths,omitempty"`
 }
+
+// Secret is a value that the host adds to the requests of the module to one host.
+// The value itself is in no manifest: it is read when the module is loaded.
+type Secret struct {
+	// The environment variable that holds the value, of 8 characters or more. The guest may ask whether there is one of that name.
+	Env string `yaml:"env" json:"env" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_]*$"`
+	// The one host that is sent the value, as [http://]name[:port], which allow.http covers. It is never sent on a redirect. ${NAME} is expanded.
+	Host string `yaml:"host" json:"host" expand:"true" jsonschema:"minLength=1"`
+	// The header that the value is put into. The guest cannot set it for this host.
+	Header string `yaml:"header" json:"header" jsonschema:"pattern=^[A-Za-z0-9-]+$"`
+	// What the header holds; {} is the value. Default: {}.
+	Format string `yaml:"format,omitempty" json:"format,omitempty"`
+}
+
+// Key is a key that is in a manifest as ${NAME}. However it is printed or written,
+// it shows only that there is one; the key itself is string(k).
+type Key string
 
 // Fuel is a number of units of work, written "5G" or "200M". Zero: no limit.
 type Fuel int64

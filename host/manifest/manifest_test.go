@@ -93,6 +93,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Read: map[string]string{filepath.Join(dir, "docs"): "/docs"}, Write: map[string]string{filepath.Join(dir, "out"): "/out"},
 				Env: map[string]string{"LANG": "C.UTF-8"}, PrivateNetworks: true, KV: true, Clock: "fixed:2026-01-01T00:00:00Z", Random: "seed:42",
 			},
+			Secrets:   []Secret{{Env: "GITHUB_TOKEN", Host: "api.github.com", Header: "Authorization", Format: "Bearer {}"}},
 			Instances: "pristine", Isolation: "inprocess",
 		}},
 		Receipts: Receipts{Fuel: true},
@@ -140,11 +141,12 @@ func TestThePolicyIsTheDefaultsWithWhatTheEntrySays(t *testing.T) {
 			{Scheme: "http", Host: "localhost", Port: 8080},
 		},
 		PrivateNetworks: true, KV: true,
-		Read:   []policy.Mount{{Host: filepath.Join(dir, "docs"), Guest: "/docs"}},
-		Write:  []policy.Mount{{Host: filepath.Join(dir, "out"), Guest: "/out"}},
-		Env:    map[string]string{"LANG": "C.UTF-8"},
-		Clock:  policy.Clock{Fixed: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Random: policy.Random{Seeded: true, Seed: 42},
+		Read:    []policy.Mount{{Host: filepath.Join(dir, "docs"), Guest: "/docs"}},
+		Write:   []policy.Mount{{Host: filepath.Join(dir, "out"), Guest: "/out"}},
+		Env:     map[string]string{"LANG": "C.UTF-8"},
+		Clock:   policy.Clock{Fixed: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Random:  policy.Random{Seeded: true, Seed: 42},
+		Secrets: []policy.Secret{{Name: "GITHUB_TOKEN", Scheme: "https", Host: "api.github.com", Port: 443, Header: "Authorization", Format: "Bearer {}"}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(policy.HTTPRule{})); diff != "" {
 		t.Error(diff)
@@ -222,7 +224,7 @@ tools:
 		t.Fatal(err)
 	}
 	tool := m.Tools[0]
-	got := []any{m.Model.BaseURL, m.Model.APIKey, m.Model.Name, m.Agent.SystemPrompt, tool.Module, tool.Description, tool.Config, tool.Allow.Read, tool.Allow.Env}
+	got := []any{m.Model.BaseURL, string(m.Model.APIKey), m.Model.Name, m.Agent.SystemPrompt, tool.Module, tool.Description, tool.Config, tool.Allow.Read, tool.Allow.Env}
 	want := []any{
 		"http://h:80/v1", "$KEY-k", "${KEY}", "${KEY}", filepath.Join(dir, "tools/wordcount.wasm"), "${KEY}",
 		map[string]any{"a": []any{"k", "${KEY}", "none", ""}, "${KEY}": int64(1)},

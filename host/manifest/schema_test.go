@@ -93,7 +93,7 @@ func TestTheSchemaAcceptsWhatIsReadAndRefusesWhatIsNot(t *testing.T) {
 		"version: 1\nmodel: {timeout: 2 minutes}\n", "version: 1\nmodel: {context_window: 0}\n", "version: 1\nmodel: {retry: {attempts: 99}}\n",
 		"version: 1\nagent: {planner: react}\n", "version: 1\nagent: {early_stopping: generate}\n", "version: 1\nagent: {max_steps: -1}\n",
 		"version: 1\nagent: {parallel_tool_calls: 0}\n", "version: 1\nagent: {exit_conditions: text}\n", "version: 1\ntools:\n  - name: a\n",
-		oneTool + "    sha256: abc\n", oneTool + "    abi: wasm\n", oneTool + "    name: a.b\n", oneTool + "    instances: run\n", oneTool + "    secrets: []\n",
+		oneTool + "    sha256: abc\n", oneTool + "    abi: wasm\n", oneTool + "    name: a.b\n", oneTool + "    instances: run\n", oneTool + "    secrets: {}\n", oneTool + "    secrets: [{env: A}]\n",
 		oneTool + "    limits: {memory: 64Mib}\n", oneTool + "    limits: {memory: 0}\n", oneTool + "    limits: {memry: 1MiB}\n", oneTool + "    limits: {http_requests: 0}\n",
 		oneTool + "    allow: {http: [{}]}\n", oneTool + "    allow: {read: [docs]}\n", oneTool + "    allow: {clock: now}\n",
 	} {

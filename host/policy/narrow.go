@@ -55,6 +55,7 @@ func (g Grants) narrow(c Grants) Grants {
 		Env:             narrowEnv(g.Env, c.Env),
 		KV:              g.KV && c.KV,
 		State:           inBoth(g.State, c.State),
+		Secrets:         narrowSecrets(g.Secrets, c.Secrets),
 		Clock:           g.Clock,
 		Random:          g.Random,
 	}

@@ -42,6 +42,15 @@ func genMounts(prefix string) *rapid.Generator[[]policy.Mount] {
 	})
 }
 
+func genSecret() *rapid.Generator[policy.Secret] {
+	return rapid.Custom(func(t *rapid.T) policy.Secret {
+		return policy.Secret{
+			Name: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "name"), Scheme: "https", Port: 443, Format: "{}",
+			Host: rapid.SampledFrom(hosts[1:]).Draw(t, "host"), Header: rapid.SampledFrom([]string{"X", "Y"}).Draw(t, "header"),
+		}
+	})
+}
+
 func genPolicy() *rapid.Generator[policy.Policy] {
 	return rapid.Custom(func(t *rapid.T) policy.Policy {
 		size := rapid.Int64Range(0, 3)
@@ -57,6 +66,7 @@ func genPolicy() *rapid.Generator[policy.Policy] {
 				PrivateNetworks: rapid.Bool().Draw(t, "private"),
 				Read:            genMounts("/r").Draw(t, "read"),
 				Write:           genMounts("/w").Draw(t, "write"),
+				Secrets:         rapid.SliceOfN(genSecret(), 0, 3).Draw(t, "secrets"),
 				Env:             rapid.MapOfN(rapid.SampledFrom([]string{"A", "B"}), rapid.SampledFrom([]string{"1", "2"}), 0, 2).Draw(t, "env"),
 				KV:              rapid.Bool().Draw(t, "kv"),
 				State:           rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID).Draw(t, "state"),
@@ -129,6 +139,11 @@ func TestNarrowAllowsWhatBothAllow(t *testing.T) {
 			}
 			if got, want := writable(n, f), writable(a, f) && writable(b, f); got != want {
 				t.Fatalf("write %s: got %v, want %v under %v", f, got, want, n.Grants)
+			}
+		}
+		for _, s := range n.Grants.Secrets {
+			if !slices.Contains(a.Grants.Secrets, s) || !slices.Contains(b.Grants.Secrets, s) {
+				t.Fatalf("a secret comes from nowhere: %v", s)
 			}
 		}
 		for k, v := range n.Grants.Env {

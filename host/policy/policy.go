@@ -55,6 +55,7 @@ type Grants struct {
 	Env             map[string]string
 	KV              bool     // a store for the run
 	State           []string // keys of the run's state to read
+	Secrets         []Secret // what the host adds to requests; names, not values
 	Clock           Clock
 	Random          Random
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -37,6 +38,9 @@ type HTTPOptions struct {
 	MaxRequests int   // of one session, redirects included
 	MaxResponse int64 // bytes of one response, headers included, after decompression
 	MaxBody     int64 // bytes of one request's body
+
+	Secrets []Secret    // added to requests to their origins
+	Redact  *redact.Set // what is taken out of responses and errors; nil: nothing
 
 	// What follows takes the place of the system's, for tests; nil is the system's.
 
@@ -150,8 +154,9 @@ func (s *HTTPSession) Do(ctx context.Context, in abi.HTTPRequest) abi.HTTPRespon
 	defer s.h.running.Done()
 	out, err := s.do(ctx, in)
 	if err != nil {
-		return abi.HTTPResponse{Error: explain(ctx, err).error()}
+		out = abi.HTTPResponse{Error: explain(ctx, err).error()}
 	}
+	s.h.hide(&out)
 	return out
 }
 
@@ -176,6 +181,9 @@ func (s *HTTPSession) do(ctx context.Context, in abi.HTTPRequest) (abi.HTTPRespo
 		resp, err := s.send(ctx, hop)
 		if err != nil {
 			return abi.HTTPResponse{}, err
+		}
+		if err := hop.searchable(resp); err != nil {
+			return abi.HTTPResponse{}, closing(resp, err)
 		}
 		if !isRedirect(resp) {
 			out, err := s.h.read(resp, hop)
@@ -213,7 +221,7 @@ func (s *HTTPSession) first(in abi.HTTPRequest) (hop, error) {
 	if !ok {
 		return hop{}, t.denied("")
 	}
-	return hop{target: t, rule: r, header: header, body: in.Body}, nil
+	return s.h.withSecrets(hop{target: t, rule: r, header: header, body: in.Body})
 }
 
 func (s *HTTPSession) send(ctx context.Context, hp hop) (*http.Response, error) {
@@ -250,12 +258,18 @@ type hop struct {
 	rule   policy.HTTPRule // the one that covers it
 	header http.Header
 	body   []byte
+
+	secrets  []Secret // that are added to it
+	searched bool     // it, or one before it, carried a secret
 }
 
 func (hp hop) request(ctx context.Context) *http.Request {
 	header := hp.header.Clone()
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", "wagent")
+	}
+	for _, s := range hp.secrets {
+		header.Set(s.Header, s.header())
 	}
 	if hp.decodes() {
 		header.Set("Accept-Encoding", "gzip")

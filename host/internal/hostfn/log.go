@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -25,9 +26,10 @@ type LogSink struct {
 	limit int64
 
 	mu    sync.Mutex
-	bytes int64  // taken
-	cut   bool   // something was dropped
-	lost  int64  // lines that were, not told yet
+	bytes int64 // taken
+	cut   bool  // something was dropped
+	lost  int64 // lines that were, not told yet
+	clean redact.Stream
 	line  []byte // of a stream, not ended yet
 	tail  []byte // the end of everything, dropped or not
 }
@@ -43,12 +45,22 @@ func NewLogSink(limit int64, emit func(level abi.Level, line string)) *LogSink {
 	return &LogSink{emit: emit, limit: limit}
 }
 
+// Hide has values taken out of everything, before anything is cut. Call it before
+// the guest begins; nil is nothing.
+func (s *LogSink) Hide(values *redact.Set) { s.clean.Set = values }
+
 // Write takes a piece of a stream. It always takes all of it: what is over the
 // limit is dropped, which is told at the end, and the guest goes on. A line longer
 // than 4 KiB becomes several.
 func (s *LogSink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.Next(p))
+	return len(p), nil
+}
+
+// take splits a stream into lines.
+func (s *LogSink) take(p []byte) {
 	s.keepTail(p)
 	for rest := p; len(rest) > 0; {
 		if s.cut {
@@ -64,7 +76,6 @@ func (s *LogSink) Write(p []byte) (int, error) {
 		s.endLine()
 		rest = rest[end+1:]
 	}
-	return len(p), nil
 }
 
 // Line takes one record. It stays one record: a newline in it is written out,
@@ -72,6 +83,7 @@ func (s *LogSink) Write(p []byte) (int, error) {
 func (s *LogSink) Line(level abi.Level, msg string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	msg = s.clean.Set.String(msg)
 	s.keepTail([]byte(msg[max(0, len(msg)-maxTail):]))
 	s.keepTail([]byte("\n"))
 	s.record(min(max(level, abi.LevelDebug), abi.LevelError), msg)
@@ -82,6 +94,7 @@ func (s *LogSink) Line(level abi.Level, msg string) {
 func (s *LogSink) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.End())
 	if len(s.line) > 0 {
 		s.endLine()
 	}
@@ -96,6 +109,7 @@ func (s *LogSink) Flush() {
 func (s *LogSink) Tail() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.take(s.clean.End())
 	tail := s.tail
 	// The cut may have gone through a character.
 	for len(tail) == maxTail && len(tail) > 0 && !utf8.RuneStart(tail[0]) {

@@ -30,7 +30,10 @@ func (h *HTTP) follow(from hop, resp *http.Response) (hop, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return hop{}, denied("the server redirects to a scheme other than https and http")
 	}
-	next := hop{header: from.header.Clone(), body: from.body}
+	if h.o.Redact.Found([]byte(location)) {
+		return hop{}, denied("the server redirects to a URL that has a secret in it")
+	}
+	next := hop{header: from.header.Clone(), body: from.body, searched: from.searched} // and no secrets
 	method := redirected(from.method, resp.StatusCode)
 	if method != from.method {
 		next.body = nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -29,6 +30,12 @@ type Source struct {
 	Tool   *abi.Tool // the module's one tool, when the manifest declares it: describe is not run
 	Config json.RawMessage
 	Policy policy.Policy
+	// Secrets are the values of the policy's secrets, by their names. No guest holds
+	// one; a secret without a value is added to no request.
+	Secrets map[string]string
+	// Redact is what is taken out of everything that a call leaves behind, and out
+	// of HTTP responses before the guest has them. Nil: nothing.
+	Redact *redact.Set
 	// Meter counts the work of each call for its receipt. A limit of fuel does, too.
 	Meter bool
 	// Session lets a guest live for a run: calls with the same Call.Session have

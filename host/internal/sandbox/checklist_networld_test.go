@@ -128,7 +128,7 @@ func (n *internet) join(t testing.TB, m *Module) {
 	if err := m.http.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := httpOptions(m.src.Policy)
+	o := httpOptions(&m.src)
 	o.Resolve, o.Dial = n.resolve, n.dial
 	o.Own = func() ([]netip.Addr, error) { return n.own, nil }
 	o.TLS = &tls.Config{RootCAs: n.roots}

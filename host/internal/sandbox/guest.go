@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
@@ -26,6 +27,7 @@ type guest struct {
 
 	arena     *arena
 	sink      *hostfn.LogSink
+	redact    *redact.Set         // what is taken out of all it says; nil: nothing
 	http      *hostfn.HTTPSession // nil without a grant
 	folders   *hostfn.Folders     // nil without a grant
 	kv        *hostfn.KV          // of the run; nil without a grant

@@ -156,14 +156,8 @@ func hostProgress(g *guest, mem api.Memory, args []uint64) int64 {
 	if err != 0 || !g.pacer.lets(time.Now()) {
 		return 0
 	}
-	g.progress(min(max(int(int32(uint32(args[0]))), 0), 1000), oneLine(string(line), maxProgress))
+	g.progress(min(max(int(int32(uint32(args[0]))), 0), 1000), oneLine(g.redact.String(string(line)), maxProgress))
 	return 0
-}
-
-// hostSecretExists knows no secrets: none can be granted yet.
-func hostSecretExists(_ *guest, mem api.Memory, args []uint64) int64 {
-	_, err := text(mem, args[0], args[1], maxWords)
-	return int64(err)
 }
 
 func hostHTTP(g *guest, mem api.Memory, args []uint64) int64 {

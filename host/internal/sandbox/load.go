@@ -9,7 +9,6 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
-	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // Load checks and compiles a module; none of its code runs. The error is a
@@ -68,17 +67,20 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
 	}
 	if len(src.Policy.Grants.HTTP) > 0 {
-		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, httpOptions(src.Policy))
+		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, httpOptions(&src))
 	}
 	return m, nil
 }
 
-func httpOptions(p policy.Policy) hostfn.HTTPOptions {
+func httpOptions(src *Source) hostfn.HTTPOptions {
+	p := src.Policy
 	return hostfn.HTTPOptions{
 		Private:     p.Grants.PrivateNetworks,
 		MaxRequests: p.Limits.HTTPRequests,
 		MaxResponse: p.Limits.HTTPResponse,
 		MaxBody:     maxHTTPBody,
+		Secrets:     src.secrets(),
+		Redact:      src.Redact,
 	}
 }
 

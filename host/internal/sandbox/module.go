@@ -191,6 +191,8 @@ func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*gues
 		out.Receipt = Receipt{Module: m.info.Digest, Wall: time.Since(start)}
 		return out
 	}
+	g.redact = m.src.Redact
+	g.sink.Hide(g.redact)
 	if !m.gate.enter(g) {
 		g.watch.stop(moduleClosed())
 	} else {
@@ -203,6 +205,7 @@ func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*gues
 		out.Receipt = spent
 	}
 	out.Receipt = m.account(g, out.Receipt, start)
+	out.hide(g.redact)
 	if err := g.close(); err != nil {
 		m.engine.log.Warn("closing the folders of a call", "module", m.src.Name, "error", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/sashabaranov/go-openai"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/model"
 )
 
@@ -50,7 +51,7 @@ func New(opts Options) (*Client, error) {
 		}
 	}
 	return &Client{
-		opts: opts, extra: extra, redact: redactor{opts.APIKey},
+		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
 		url:     base.JoinPath("chat", "completions").String(),
 		http:    newHTTPClient(&opts),
 		profile: newProfile("openai:"+base.Host, base.Hostname() == "api.openai.com"),

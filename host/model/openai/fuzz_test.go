@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/visible"
 )
@@ -166,7 +167,7 @@ func FuzzReply(f *testing.F) {
 		reply, err := read(bytes.NewReader(body))
 		checkReply(t, reply, err)
 		e := readError(400, nil, body)
-		redactor{"secret"}.failure(e)
+		redactor{redact.New("secret")}.failure(e)
 		for text, most := range map[string]int{e.Message: maxMessage, e.Code: maxWord, e.Param: maxWord, e.Error(): 2 * maxMessage, e.Err.Error(): 2 * maxMessage} {
 			if len(text) > most || strings.ContainsFunc(text, visible.Hidden) || strings.Contains(text, "secret") {
 				t.Fatalf("error %q", text)

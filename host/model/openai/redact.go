@@ -3,10 +3,10 @@ package openai
 import (
 	"errors"
 	"regexp"
-	"strings"
 
 	api "github.com/sashabaranov/go-openai"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/model"
 )
 
@@ -18,20 +18,15 @@ const (
 // redactor makes what an endpoint or a library wrote fit to be shown: without
 // secrets, bounded, and hiding nothing. Secrets are taken out before anything is
 // cut, since half a key is no longer known for one.
-type redactor struct{ key string }
+type redactor struct{ key *redact.Set }
 
 var keyLike = regexp.MustCompile(`(?i)\b(?:sk|pk|gsk|xai)[-_][a-z0-9_\-*]{12,}|\bbearer\s+[a-z0-9._~+/=\-]{8,}|\bAIza[a-z0-9_\-]{20,}`)
 
-const redacted = "[redacted]"
+const redacted = redact.Mark
 
 // own takes our own key out. One of less than four bytes is no secret, and would
 // be found everywhere.
-func (r redactor) own(s string) string {
-	if len(r.key) < 4 {
-		return s
-	}
-	return strings.ReplaceAll(s, r.key, redacted)
-}
+func (r redactor) own(s string) string { return r.key.String(s) }
 
 func (r redactor) line(s string, n int) string {
 	return oneLine(keyLike.ReplaceAllString(r.own(s), redacted), n)
