@@ -33,7 +33,7 @@ var rules = []rule{
 	{"host/internal/testkit", []string{"sdk/abi"}},
 	{"host/internal/archtest", nil},
 	{"host/visible", nil},
-	{"host/manifest", []string{"host/policy", "host/internal/spelling"}},
+	{"host/manifest", []string{"host/policy", "host/visible", "host/internal/spelling"}},
 	{"host/policy", nil},
 	{"host/model", []string{"host/model", "host/visible"}},
 	{"host/run", []string{"host/run", "host/model"}},
