@@ -39,7 +39,7 @@ func doors() []struct {
 			"wasi.path_open", "wasi.path_create_directory", "wasi.path_rename", "wasi.path_unlink_file", "wasi.path_remove_directory",
 			"wasi.path_filestat_set_times",
 		}, func(r *abi.Requests) []string { return r.Write }},
-		{"env", []string{"wasi.environ_get"}, func(r *abi.Requests) []string { return r.Env }},
+		{"env", []string{"wasi.environ_get", "wasi.environ_sizes_get"}, func(r *abi.Requests) []string { return r.Env }},
 		{"kv", []string{"wagent.kv_get", "wagent.kv_set", "wagent.kv_delete", "wagent.kv_list"}, func(r *abi.Requests) []string {
 			if r.KV {
 				return []string{"kv"}

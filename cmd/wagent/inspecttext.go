@@ -9,7 +9,7 @@ import (
 )
 
 func tableText(t *host.ModuleTable) string {
-	s := fmt.Sprintf("%s, %d entries at least", t.Elem, t.Min)
+	s := fmt.Sprintf("%s, entries: %d at least", t.Elem, t.Min)
 	if t.Max > 0 {
 		s += fmt.Sprintf(", %d at most", t.Max)
 	}
@@ -31,10 +31,10 @@ func doorText(i *host.ModuleImport) string {
 func capabilityText(c *host.Capability) string {
 	asked, by := "not asked for", "no import for it"
 	if len(c.Asked) > 0 {
-		asked = "asked for: " + visible.Line(strings.Join(c.Asked, " "), maxReason)
+		asked = "asked for: " + visible.Line(strings.Join(c.Asked, ", "), maxReason)
 	}
 	if len(c.Imports) > 0 {
-		by = "imports " + visible.Line(strings.Join(c.Imports, " "), maxReason)
+		by = "imports " + visible.Line(strings.Join(c.Imports, ", "), maxReason)
 	}
 	return asked + "; " + by
 }

@@ -65,9 +65,9 @@ type Trace struct {
 	Environ bool // the guest read the environment
 
 	bytes  int
-	looked int // calls that were denied when no more were recorded
-	http  *hostfn.HTTPEnd // of the request under way
-	stand *descriptor     // the folder of Probe
+	looked int             // calls that were denied when no more were recorded
+	http   *hostfn.HTTPEnd // of the request under way
+	stand  *descriptor     // the folder of Probe
 }
 
 // full says that no more calls are recorded.

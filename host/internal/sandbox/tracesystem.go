@@ -15,29 +15,36 @@ func (t *Trace) system(f wasiFunc, s *system, m guestMemory, args []uint64) errn
 	if t == nil {
 		return f.do(s, m, args)
 	}
-	// Of what a full trace would drop nothing is written down before it is denied:
-	// a memory keeps its paths, and a closed descriptor denies nothing.
-	full := t.full()
-	var sub subject
-	if !full {
-		sub = s.subject(f.name, m, args)
+	if t.full() {
+		return t.unlisted(f, s, m, args)
 	}
+	sub := s.subject(f.name, m, args) // a descriptor may be closed by the call
 	start := time.Now()
-	e, mine := t.probed(f.name, s, m, args)
-	if !mine {
-		e = f.do(s, m, args)
+	e := t.answered(f, s, m, args)
+	t.Environ = t.Environ || strings.HasPrefix(f.name, "environ_")
+	t.add(HostCall{Door: "wasi", Function: f.name, About: sub.about, Result: e.String(), Duration: time.Since(start)}, sub.verdict(f.name, e))
+	return e
+}
+
+// answered does a call, or answers it for the folder of Probe.
+func (t *Trace) answered(f wasiFunc, s *system, m guestMemory, args []uint64) errno {
+	if e, mine := t.probed(f.name, s, m, args); mine {
+		return e
 	}
-	c := HostCall{Door: "wasi", Function: f.name, About: sub.about, Result: e.String(), Duration: time.Since(start)}
-	if full && (!e.denies() || t.looked >= maxLooked) {
+	return f.do(s, m, args)
+}
+
+// unlisted does a call that is not recorded. What the first of those that are
+// denied would need is still wanted: a path is in memory after the call, too.
+func (t *Trace) unlisted(f wasiFunc, s *system, m guestMemory, args []uint64) errno {
+	e := t.answered(f, s, m, args)
+	if !e.denies() || t.looked >= maxLooked {
 		t.Dropped++
 		return e
 	}
-	if full {
-		t.looked++
-		sub = s.subject(f.name, m, args)
-	}
-	t.Environ = t.Environ || strings.HasPrefix(f.name, "environ_")
-	t.add(c, sub.verdict(f.name, e))
+	t.looked++
+	sub := s.subject(f.name, m, args)
+	t.add(HostCall{}, sub.verdict(f.name, e))
 	return e
 }
 
