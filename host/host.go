@@ -50,6 +50,7 @@ type Host struct {
 	order  []*binding
 	cache  string     // where compiled code is kept; empty: in memory
 	memory int64      // see Options.ToolMemory
+	late   bool       // see Options.Late
 	said   [][]string // what each module warned of while it described itself
 
 	getenv  func(string) (string, bool)
@@ -115,7 +116,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, store: o.Store, ceiling: o.Ceiling,
+		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, late: o.Late, store: o.Store, ceiling: o.Ceiling,
 		now: o.Now, getenv: o.Getenv, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
@@ -245,6 +246,11 @@ func (h *Host) Call(ctx context.Context, tool string, args json.RawMessage) (Out
 // [run.Logged] and [run.Progressed], one at a time. watch must not block; nil: it
 // is not told.
 func (h *Host) Watch(ctx context.Context, tool string, args json.RawMessage, watch func(run.Body)) (Outcome, error) {
+	return h.called(ctx, tool, args, watch, nil)
+}
+
+// called makes a call outside of a run. trace may be nil.
+func (h *Host) called(ctx context.Context, tool string, args json.RawMessage, watch func(run.Body), trace *sandbox.Trace) (Outcome, error) {
 	ctx, leave, err := h.enter(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -263,5 +269,5 @@ func (h *Host) Watch(ctx context.Context, tool string, args json.RawMessage, wat
 			IsError: true, Content: []abi.Content{{Type: "text", Text: "The arguments do not fit the tool's schema: " + err.Error()}},
 		}}, nil
 	}
-	return b.call(ctx, fit, watch), nil
+	return b.call(ctx, fit, watch, trace), nil
 }

@@ -63,6 +63,7 @@ func InspectWith(ctx context.Context, wasm []byte, opts *InspectOptions) (_ Modu
 	if info.Tools == nil {
 		info.Tools = []abi.Tool{}
 	}
+	info.Capabilities = capabilities(info.Imports, info.Tools)
 	return info, nil
 }
 
@@ -70,7 +71,14 @@ func moduleInfo(i sandbox.Info) ModuleInfo {
 	m := ModuleInfo{
 		Digest: i.Digest, Bytes: i.Bytes, ABI: string(i.ABI), Why: i.Why,
 		MemoryMin: i.Memory.Min, MemoryMax: i.Memory.Max,
-		Imports: []ModuleImport{}, Exports: []ModuleExport{},
+		Imports: []ModuleImport{}, Exports: []ModuleExport{}, Tables: []ModuleTable{},
+		MemoryLimit: policy.Default().Limits.Memory, Producers: i.Producers, Rewritten: rewriting(&i.Rewritten),
+	}
+	if m.MemoryMax > 0 {
+		m.MemoryLimit = min(m.MemoryLimit, m.MemoryMax)
+	}
+	for _, t := range i.Tables {
+		m.Tables = append(m.Tables, ModuleTable(t))
 	}
 	for _, im := range i.Imports {
 		// A compiler may name one function several times.
@@ -80,6 +88,18 @@ func moduleInfo(i sandbox.Info) ModuleInfo {
 	}
 	for _, ex := range i.Exports {
 		m.Exports = append(m.Exports, ModuleExport(ex))
+	}
+	return m
+}
+
+func rewriting(r *sandbox.Rewritten) ModuleRewriting {
+	m := ModuleRewriting{
+		Functions: r.Functions, Helpers: r.Helpers, CodeBytes: r.CodeIn, NewCodeBytes: r.CodeOut, NewBytes: r.Bytes,
+		Looks: r.Looks, BulkOperations: r.Bulk, StartDeferred: r.Start, DataSegments: r.Data, DataBytes: r.DataBytes,
+		Dropped: []ModuleSection{}, MoreDropped: r.MoreDropped, Reused: r.Reused,
+	}
+	for _, c := range r.Dropped {
+		m.Dropped = append(m.Dropped, ModuleSection(c))
 	}
 	return m
 }

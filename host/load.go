@@ -149,7 +149,7 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 	src := &sandbox.Source{
 		Name: filepath.Base(t.Module), Wasm: wasm, ABI: sandbox.ABI(t.ABI),
 		Export: t.Export, Text: t.Input == "text", Policy: pol, Meter: h.manifest.Receipts.Fuel,
-		Session: t.Instances == "session",
+		Session: t.Instances == "session", Late: h.late,
 	}
 	if len(t.Config) > 0 {
 		if src.Config, err = json.Marshal(t.Config); err != nil {
@@ -257,7 +257,7 @@ func reason(tool string, said []string) string {
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./:-]{0,127}$`)
 
 func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool abi.Tool) (*binding, error) {
-	b := &binding{module: mod, returnDirect: t.ReturnDirect, info: ToolInfo{
+	b := &binding{module: mod, returnDirect: t.ReturnDirect, entry: t, info: ToolInfo{
 		Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema,
 		Source: t.Module, Digest: mod.Info().Digest, ModuleTool: tool.Name, ABI: string(mod.Info().ABI),
 		Annotations: tool.Annotations, Policy: src.Policy,

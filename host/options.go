@@ -35,6 +35,9 @@ type Options struct {
 	// loaded at once; of those it is the first that was begun. The calls come one
 	// at a time and must not block. Nil: nobody is told.
 	Loading func(module string, n, of int)
+	// Late loads modules that import what they were not granted, and refuses them
+	// the call of that. False: such a module is not loaded.
+	Late bool
 	// Logger is told what an operator should know. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock of events and limits. Nil: time.Now.
@@ -86,16 +89,24 @@ type Outcome struct {
 
 // ModuleInfo is what a module is and what it declares.
 type ModuleInfo struct {
-	Digest      string         `json:"digest"`
-	Bytes       int64          `json:"bytes"`
-	ABI         string         `json:"abi"`
-	Why         string         `json:"why"` // how the ABI was decided
-	Imports     []ModuleImport `json:"imports"`
-	Exports     []ModuleExport `json:"exports"`
-	MemoryMin   int64          `json:"memory_min_bytes"`
-	MemoryMax   int64          `json:"memory_max_bytes,omitempty"` // 0: the module sets none
-	Tools       []abi.Tool     `json:"tools"`
-	DescribeErr string         `json:"describe_error,omitempty"`
+	Digest    string         `json:"digest"`
+	Bytes     int64          `json:"bytes"`
+	ABI       string         `json:"abi"`
+	Why       string         `json:"why"` // how the ABI was decided
+	Imports   []ModuleImport `json:"imports"`
+	Exports   []ModuleExport `json:"exports"`
+	MemoryMin int64          `json:"memory_min_bytes"`
+	MemoryMax int64          `json:"memory_max_bytes,omitempty"` // 0: the module sets none
+	// MemoryLimit is what it may have under the default of limits.memory, in bytes.
+	MemoryLimit int64         `json:"memory_limit_bytes"`
+	Tables      []ModuleTable `json:"tables"`
+	// Capabilities are the doors that the module asks for or has imports for.
+	Capabilities []Capability `json:"capabilities"`
+	// Producers are what the module says it was made with, one visible line each.
+	Producers   []string        `json:"producers,omitempty"`
+	Rewritten   ModuleRewriting `json:"rewritten"`
+	Tools       []abi.Tool      `json:"tools"`
+	DescribeErr string          `json:"describe_error,omitempty"`
 	// DescribeLogs is what the module said while it described itself, such as why
 	// it left a tool out.
 	DescribeLogs []ModuleLog `json:"describe_logs,omitempty"`
@@ -112,6 +123,39 @@ type ModuleImport struct {
 	Module    string `json:"module"`
 	Name      string `json:"name"`
 	Signature string `json:"signature"`
+	Door      string `json:"door"` // that serves it: wagent, wasi or extism
+}
+
+// ModuleTable is a table of the module. Sizes are numbers of entries.
+type ModuleTable struct {
+	Elem     string `json:"elem"`
+	Min      uint32 `json:"min"`
+	Max      uint32 `json:"max,omitempty"` // 0: the module sets none
+	Most     uint32 `json:"most"`          // what the loader lets it have
+	Imported bool   `json:"imported,omitempty"`
+}
+
+// ModuleRewriting is what the loader changed of the module. Sizes are in bytes.
+type ModuleRewriting struct {
+	Functions      int             `json:"functions"`       // that the module defines; each is written anew
+	Helpers        int             `json:"helpers"`         // functions that were added
+	CodeBytes      int             `json:"code_bytes"`      // of the functions, as they were
+	NewCodeBytes   int             `json:"new_code_bytes"`  // of the functions, as the engine gets them
+	NewBytes       int64           `json:"new_bytes"`       // of the module that the engine gets
+	Looks          int             `json:"looks"`           // places where a guest looks whether it has to stop
+	BulkOperations int             `json:"bulk_operations"` // fills and copies that are charged and cut into pieces
+	StartDeferred  bool            `json:"start_deferred"`  // the start function runs when the time limit is armed
+	DataSegments   int             `json:"data_segments"`   // that the host writes into memory
+	DataBytes      int64           `json:"data_bytes"`
+	Dropped        []ModuleSection `json:"dropped"`                // custom sections that the engine does not get
+	MoreDropped    int             `json:"more_dropped,omitempty"` // that are not in Dropped
+	Reused         bool            `json:"reused"`                 // a guest can be put back exactly and used for another call
+}
+
+// ModuleSection is a custom section, its name on one visible line.
+type ModuleSection struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
 }
 
 // ModuleExport is something the module offers.

@@ -8,6 +8,7 @@ import (
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
 	"github.com/wagent-dev/wagent/host/internal/schema"
+	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -19,6 +20,7 @@ type binding struct {
 	schema       *schema.Schema
 	module       *sandbox.Module
 	returnDirect bool
+	entry        *manifest.Tool // of the manifest
 }
 
 // toolbox is the tools by their names.
@@ -55,8 +57,8 @@ func (b runBox) Call(ctx context.Context, c agent.Call) agent.Result {
 }
 
 // call calls a tool outside of a run.
-func (t *binding) call(ctx context.Context, args json.RawMessage, watch func(run.Body)) Outcome {
-	c := sandbox.Call{ID: "call_0_1", Tool: t.info.ModuleTool, Arguments: args}
+func (t *binding) call(ctx context.Context, args json.RawMessage, watch func(run.Body), trace *sandbox.Trace) Outcome {
+	c := sandbox.Call{ID: "call_0_1", Tool: t.info.ModuleTool, Arguments: args, Trace: trace}
 	if watch != nil {
 		var mu sync.Mutex
 		one := func(b run.Body) {

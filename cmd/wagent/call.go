@@ -30,7 +30,7 @@ func newToolsCall(a *app) *cobra.Command {
 	f.format = addFormat(cmd, "text", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "{}", "the arguments as JSON; - reads them from standard input")
-	flags.StringArrayVar(&f.http, "allow-http", nil, "allow requests to [http://]HOST[:PORT], any path, GET and HEAD; METHOD,METHOD HOST for others")
+	flags.StringArrayVar(&f.http, "allow-http", nil, "allow requests to [http://]HOST[:PORT][/PATH], GET and HEAD; METHOD,METHOD HOST for others")
 	flags.StringArrayVar(&f.read, "read", nil, "grant HOST:GUEST, a folder to read")
 	flags.StringArrayVar(&f.write, "write", nil, "grant HOST:GUEST, a folder to read and write")
 	flags.StringArrayVar(&f.env, "env", nil, "grant an environment variable KEY=VALUE")
@@ -41,6 +41,8 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.Var(sizeFlag{&f.output}, "output-limit", "limit of the result, such as 1MiB")
 	flags.DurationVar(&f.timeout, "timeout", 0, "limit of time, such as 5s")
 	flags.TextVar(&f.fuel, "fuel", manifest.Fuel(0), "limit of work, such as 5G, and count it for the receipt")
+	flags.BoolVar(&f.trace, "trace", false, "list every call of the host that the tool makes, and what was decided")
+	flags.BoolVar(&f.suggest, "suggest", false, "print the smallest grant that would let pass what was denied")
 	flags.StringVar(&f.tool.ABI, "abi", "", "auto, wagent, extism or wasi")
 	flags.StringVar(&f.tool.Export, "export", "", "plain Extism: the function to call")
 	flags.StringVar(&f.tool.Input, "input", "", "plain Extism: json or text")
@@ -69,7 +71,7 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 	}
 	scr := a.openScreen(a.out)
 	defer scr.close()
-	h, err := a.openTool(ctx, tool, name, scr)
+	h, err := a.openTool(ctx, tool, name, &opening{scr, f.trace || f.suggest})
 	if err != nil {
 		return ofEntry(err, tool)
 	}
@@ -77,15 +79,15 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 	if a.outLost {
 		scr.note(scr.style.yellow("wagent: warning: ") + lostOutput)
 	}
-	out, err := a.watch(ctx, h, scr, name, args)
+	out, err := a.watch(ctx, h, scr, f, &asked{name, args})
 	scr.close()
 	if err != nil {
 		return err
 	}
 	if f.format.value == "json" {
-		err = a.outcomeJSON(&out)
+		err = a.outcomeJSON(out)
 	} else {
-		err = a.outcome(&out, tool, name)
+		err = a.outcome(out, tool, name)
 	}
 	if out.Kind == run.KindCancelled && interrupted(ctx) {
 		return &ended{exitInterrupted, errInterrupted}
@@ -95,11 +97,12 @@ func (a *app) call(ctx context.Context, f *callFlags, module, name string) (err 
 
 // watch makes a call under a live line, and shows what the tool says as a run
 // does.
-func (a *app) watch(ctx context.Context, h *host.Host, scr *screen, name string, args json.RawMessage) (host.Outcome, error) {
+func (a *app) watch(ctx context.Context, h *host.Host, scr *screen, f *callFlags, c *asked) (*watched, error) {
+	name := c.tool
 	v := &textView{scr: scr, style: scr.style, verbose: a.verbose > 0}
 	a.logger(scr).Debug("calling", "tool", name)
 	scr.begin(name, visible.Line(name, maxLog))
-	return h.Watch(ctx, name, args, func(b run.Body) {
+	tell := func(b run.Body) {
 		switch b := b.(type) {
 		case run.Logged:
 			v.logged(b)
@@ -107,7 +110,36 @@ func (a *app) watch(ctx context.Context, h *host.Host, scr *screen, name string,
 			b.CallID = name // as the live line knows it: there is one call
 			v.progressed(b)
 		}
-	})
+	}
+	out := &watched{}
+	var err error
+	if !f.trace && !f.suggest {
+		out.Outcome, err = h.Watch(ctx, name, c.args, tell)
+		return out, err
+	}
+	var trace *host.Trace
+	var s host.Suggestion
+	out.Outcome, trace, s, err = h.Trace(ctx, name, c.args, &host.TraceOptions{Watch: tell, Suggest: f.suggest})
+	if f.trace {
+		out.trace = trace
+	}
+	if f.suggest {
+		out.suggestion = &s
+	}
+	return out, err
+}
+
+// asked is what is called.
+type asked struct {
+	tool string
+	args json.RawMessage
+}
+
+// watched is what came of a call.
+type watched struct {
+	host.Outcome
+	trace      *host.Trace      // nil: it was not asked for
+	suggestion *host.Suggestion // the same
 }
 
 // ofEntry words the faults of the entry that the flags stand for: there is no
@@ -156,9 +188,9 @@ func at(text string, err error) error {
 // openTool loads the module. One that declares no tool has the tool it is asked
 // for: a program takes any name, and a plain Extism plugin the name of one of its
 // functions. A module of the wagent ABI has to describe itself.
-func (a *app) openTool(ctx context.Context, t *manifest.Tool, name string, scr *screen) (*host.Host, error) {
+func (a *app) openTool(ctx context.Context, t *manifest.Tool, name string, o *opening) (*host.Host, error) {
 	open := func(t manifest.Tool) (*host.Host, error) {
-		return a.newHost(ctx, &manifest.Manifest{Version: 1, Tools: []manifest.Tool{t}}, scr)
+		return a.newHost(ctx, &manifest.Manifest{Version: 1, Tools: []manifest.Tool{t}}, o)
 	}
 	named := *t
 	named.Name = name

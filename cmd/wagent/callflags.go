@@ -25,6 +25,8 @@ type callFlags struct {
 	timeout time.Duration
 	private bool
 	kv      bool
+	trace   bool
+	suggest bool
 	tool    manifest.Tool
 	format  *format
 }
@@ -58,11 +60,7 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 	t.Allow.PrivateNetworks = f.private
 	t.Allow.KV = f.kv
 	for _, rule := range f.http {
-		r := manifest.HTTPRule{Host: rule}
-		if methods, host, ok := strings.Cut(rule, " "); ok {
-			r = manifest.HTTPRule{Host: strings.TrimSpace(host), Methods: strings.Split(methods, ",")}
-		}
-		t.Allow.HTTP = append(t.Allow.HTTP, r)
+		t.Allow.HTTP = append(t.Allow.HTTP, httpRule(rule))
 	}
 	if t.Allow.Read, err = folderFlags("--read", f.read); err != nil {
 		return nil, err
@@ -81,6 +79,22 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 		t.Config[k] = scalar(v)
 	}
 	return &t, err
+}
+
+// httpRule reads [METHOD,METHOD ][http://]HOST[:PORT][/PATH].
+func httpRule(given string) manifest.HTTPRule {
+	r := manifest.HTTPRule{Host: given}
+	if methods, host, ok := strings.Cut(given, " "); ok && !strings.Contains(methods, "/") {
+		r = manifest.HTTPRule{Host: strings.TrimSpace(host), Methods: strings.Split(methods, ",")}
+	}
+	from := 0
+	if i := strings.Index(r.Host, "://"); i >= 0 {
+		from = i + len("://")
+	}
+	if i := strings.IndexByte(r.Host[from:], '/'); i >= 0 {
+		r.Host, r.Paths = r.Host[:from+i], []string{r.Host[from+i:]}
+	}
+	return r
 }
 
 // scalar reads a number, true, false, null or a string in quotes as JSON; all else

@@ -11,9 +11,17 @@ import (
 	"github.com/wagent-dev/wagent/host/manifest"
 )
 
+// opening says how a host is opened.
+type opening struct {
+	scr  *screen
+	late bool // what a module imports and was not granted is refused at the call
+}
+
 // newHost makes a host under a live line that says which module is compiled.
-func (a *app) newHost(ctx context.Context, m *manifest.Manifest, scr *screen) (*host.Host, error) {
+func (a *app) newHost(ctx context.Context, m *manifest.Manifest, o *opening) (*host.Host, error) {
+	scr := o.scr
 	opts := a.options(scr)
+	opts.Late = o.late
 	opts.Loading = func(module string, n, of int) {
 		if ctx.Err() != nil {
 			return // nobody waits for it any more

@@ -14,22 +14,28 @@ import (
 
 // called is an outcome as programs read it.
 type called struct {
-	Result    abi.Result    `json:"result"`
-	Receipt   run.Receipt   `json:"receipt"`
-	IsError   bool          `json:"is_error"`
-	ErrorKind run.ErrorKind `json:"error_kind,omitempty"`
-	Detail    string        `json:"detail,omitempty"`
+	Result    abi.Result      `json:"result"`
+	Receipt   run.Receipt     `json:"receipt"`
+	IsError   bool            `json:"is_error"`
+	ErrorKind run.ErrorKind   `json:"error_kind,omitempty"`
+	Detail    string          `json:"detail,omitempty"`
+	Trace     *host.Trace     `json:"trace,omitempty"`
+	Suggest   *suggestionJSON `json:"suggestion,omitempty"`
 }
 
-func (a *app) outcomeJSON(o *host.Outcome) error {
-	err := writeJSON(a.out, called{o.Result, o.Receipt, o.Kind != "", o.Kind, o.Detail})
+func (a *app) outcomeJSON(o *watched) error {
+	c := called{Result: o.Result, Receipt: o.Receipt, IsError: o.Kind != "", ErrorKind: o.Kind, Detail: o.Detail, Trace: o.trace}
+	if o.suggestion != nil {
+		c.Suggest = suggestionOf(o.suggestion)
+	}
+	err := writeJSON(a.out, c)
 	if err == nil && o.Kind != "" {
 		err = &ended{code: exitFailed}
 	}
 	return err
 }
 
-func (a *app) outcome(o *host.Outcome, t *manifest.Tool, name string) error {
+func (a *app) outcome(o *watched, t *manifest.Tool, name string) error {
 	st := a.errStyle()
 	if o.Kind == "" {
 		if _, err := io.WriteString(a.out, resultText(&o.Result)); err != nil {
@@ -42,10 +48,16 @@ func (a *app) outcome(o *host.Outcome, t *manifest.Tool, name string) error {
 	if o.Receipt.Module != "" {
 		fmt.Fprintln(a.err, st.dim(receiptText(&o.Receipt)))
 	}
+	if o.trace != nil {
+		io.WriteString(a.err, traceText(o.trace, st)) //nolint:errcheck // as all that goes to standard error
+	}
+	if o.suggestion != nil {
+		io.WriteString(a.err, suggestionText(o.suggestion, st)) //nolint:errcheck // the same
+	}
 	if o.Kind == "" {
 		return nil
 	}
-	return failed(fmt.Errorf("tool %q: %s", name, callFailure(o, t)))
+	return failed(fmt.Errorf("tool %q: %s", name, callFailure(&o.Outcome, t)))
 }
 
 // callFailure says why a call failed, and which limit it was.

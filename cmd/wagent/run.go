@@ -78,7 +78,7 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, prompt string) (err error) {
 	}
 	scr := a.openScreen(a.out)
 	defer scr.close()
-	h, err := a.newHost(cmd.Context(), m, scr)
+	h, err := a.newHost(cmd.Context(), m, &opening{scr: scr})
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"time":"[^"]*"`), `"time":"TIME"`},
 	{regexp.MustCompile(`"wall_ms":[0-9.e+-]+`), `"wall_ms":1`},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), `sha256:DIGEST`},
-	{regexp.MustCompile(`\b[0-9.]+ (ms|s), `), `TIME, `},
+	{regexp.MustCompile(`\b[0-9.]+ (µs|ms|s), `), `TIME, `},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), `127.0.0.1:PORT`},
 }
 

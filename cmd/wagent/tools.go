@@ -62,7 +62,7 @@ func (a *app) open(ctx context.Context, file string) (*manifest.Manifest, *host.
 	}
 	scr := a.openScreen(a.out)
 	defer scr.close()
-	h, err := a.newHost(ctx, m, scr)
+	h, err := a.newHost(ctx, m, &opening{scr: scr})
 	return m, h, err
 }
 
@@ -191,10 +191,29 @@ func inspected(m *host.ModuleInfo, st style) string {
 	if m.MemoryMax > 0 {
 		memory += ", " + bytesText(m.MemoryMax) + " at most"
 	}
+	if m.MemoryLimit > 0 {
+		memory += "; the default limit leaves it " + bytesText(m.MemoryLimit)
+	}
 	line("memory", memory)
+	for _, t := range m.Tables {
+		line("table", tableText(&t))
+	}
+	for _, p := range m.Producers {
+		line("made by", visible.Line(p, maxArgs))
+	}
 	head("imports")
 	for _, i := range m.Imports {
-		fmt.Fprintf(&b, "  %s.%s %s\n", visible.Line(i.Module, maxArgs), visible.Line(i.Name, maxArgs), st.dim(i.Signature))
+		fmt.Fprintf(&b, "  %s.%s %s%s\n", visible.Line(i.Module, maxArgs), visible.Line(i.Name, maxArgs), st.dim(i.Signature), doorText(&i))
+	}
+	if len(m.Capabilities) > 0 {
+		head("capabilities")
+	}
+	for _, c := range m.Capabilities {
+		fmt.Fprintf(&b, "  %-8s %s\n", c.Name, capabilityText(&c))
+	}
+	if m.Rewritten.NewBytes > 0 {
+		head("rewritten")
+		b.WriteString(rewritingText(m))
 	}
 	head("exports")
 	for _, e := range m.Exports {

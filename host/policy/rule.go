@@ -157,7 +157,7 @@ func checkPattern(p string) error {
 // YAML needs it. What [Policy.Narrow] added stands behind it as a comment.
 func (r HTTPRule) String() string {
 	var b strings.Builder
-	b.WriteString("- {host: " + yamlScalar(r.hostPort()))
+	b.WriteString("- {host: " + yamlScalar(r.HostPort()))
 	if len(r.Methods) > 0 {
 		b.WriteString(", methods: " + yamlList(r.Methods))
 	}
@@ -176,8 +176,9 @@ func (r HTTPRule) Origin() string {
 	return r.Scheme + "://" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 }
 
-// hostPort is the shortest spelling that ParseHTTPRule reads as this rule.
-func (r HTTPRule) hostPort() string {
+// HostPort returns the rule's host in the shortest spelling that [ParseHTTPRule]
+// reads as it.
+func (r HTTPRule) HostPort() string {
 	host := r.Host
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

@@ -136,7 +136,8 @@ func (h *HTTP) Session() *HTTPSession {
 
 // HTTPSession makes the requests of one call. It is safe for concurrent use.
 type HTTPSession struct {
-	h *HTTP
+	h    *HTTP
+	tell func(HTTPEnd) // see Watch
 
 	mu    sync.Mutex
 	count int
@@ -153,6 +154,7 @@ func (s *HTTPSession) Do(ctx context.Context, in abi.HTTPRequest) abi.HTTPRespon
 	}
 	defer s.h.running.Done()
 	out, err := s.do(ctx, in)
+	s.ended(ctx, &out, err)
 	if err != nil {
 		out = abi.HTTPResponse{Error: explain(ctx, err).error()}
 	}

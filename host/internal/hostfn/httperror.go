@@ -22,7 +22,10 @@ import (
 const maxMessage = 256
 
 // httpFault is why there is no response, in words of ours.
-type httpFault struct{ code, message string }
+type httpFault struct {
+	code, message string
+	target        *target // that no rule covers; nil: it is something else
+}
 
 func (f *httpFault) Error() string { return f.message }
 

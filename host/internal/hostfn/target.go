@@ -231,11 +231,13 @@ func (t target) denied(how string) error {
 		}
 	}
 	const format = "%sno grant covers this; to allow it: allow.http: %s"
-	if msg := denied(format, how, r.String()); len(msg.message) <= maxMessage {
-		return msg
+	f := denied(format, how, r.String())
+	if len(f.message) > maxMessage {
+		r.Paths = nil
+		f = denied(format, how, r.String())
 	}
-	r.Paths = nil
-	return denied(format, how, r.String())
+	f.target = &t
+	return f
 }
 
 func isPlain(seg string) bool {

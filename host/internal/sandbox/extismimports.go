@@ -39,7 +39,7 @@ func (f *extismFunc) Call(ctx context.Context, v []uint64) {
 	if !f.uncounted && s.guest.count() != 0 {
 		panic(context.Cause(s.guest.ctx))
 	}
-	if err := f.do(s, v); err != nil {
+	if err := s.guest.trace.extism(f, s, v); err != nil {
 		panic(err)
 	}
 }

@@ -37,6 +37,7 @@ type guest struct {
 	plugin    *extismState // nil for the other ABIs
 	seat      *seat        // where its session keeps the instance; nil: it is in none
 	shared    bool         // it is initialised for all calls and is part of none
+	trace     *Trace       // nil: nobody watches what it calls
 
 	fuel      int64 // work that was counted
 	outOfFuel bool
@@ -59,7 +60,7 @@ func guestOf(ctx context.Context) *guest {
 
 // newGuest prepares a call under p. It must be closed.
 func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
-	g := &guest{limits: p.Limits, grants: p.Grants, state: c.State, seat: c.seat}
+	g := &guest{limits: p.Limits, grants: p.Grants, state: c.State, seat: c.seat, trace: c.Trace}
 	g.arena = &arena{limit: p.Limits.Memory}
 	g.stackLimit = stackLimit(p.Limits.Memory)
 	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)
@@ -73,6 +74,7 @@ func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*gu
 	}
 	if h != nil && len(p.Grants.HTTP) > 0 {
 		g.http = h.Session()
+		g.trace.watch(g.http)
 	}
 	if len(p.Grants.Read)+len(p.Grants.Write) > 0 {
 		f, err := hostfn.OpenFolders(p.Grants.Read, p.Grants.Write, p.Limits.Files)

@@ -99,7 +99,7 @@ func (f hostFunc) guarded(g *guest, mod api.Module, args []uint64) (res int64) {
 	if err := g.count(); err != 0 {
 		return int64(err)
 	}
-	return f.do(g, mod.Memory(), args)
+	return g.trace.host(f, g, mod.Memory(), args)
 }
 
 // count charges one call of a host function.

@@ -31,7 +31,7 @@ func checkImports(src Source, info *Info, wasi signatures) *LoadError {
 		if err := checkImport(im, known[im.Module]); err != nil {
 			return err
 		}
-		if im.Module != abi.Module || src.Inspect {
+		if im.Module != abi.Module || src.Inspect || src.Late {
 			continue
 		}
 		if err := checkGrant(src, im); err != nil {

@@ -27,7 +27,7 @@ func inspect(wasm []byte, m *wasmbin.Module) Info {
 		if im.Kind == wasmbin.ExternFunc {
 			what = signature(m.Types[im.Type])
 		}
-		info.Imports = append(info.Imports, Import{im.Module, im.Name, what})
+		info.Imports = append(info.Imports, Import{im.Module, im.Name, what, door(im.Module)})
 	}
 	for _, e := range m.Exports {
 		x := Export{Name: e.Name, Kind: e.Kind.String()}
@@ -40,11 +40,61 @@ func inspect(wasm []byte, m *wasmbin.Module) Info {
 		info.Memory.Min = int64(m.Memory.Min) * pageSize
 		info.Memory.Max = int64(m.Memory.Max) * pageSize
 	}
+	tables, most := m.Tables()
+	imported := 0
+	for _, im := range m.Imports {
+		if im.Kind == wasmbin.ExternTable {
+			imported++
+		}
+	}
+	for i, t := range tables {
+		x := TableInfo{Elem: t.Elem.String(), Min: t.Size.Min, Most: most, Imported: i < imported}
+		if t.Size.HasMax {
+			x.Max, x.Most = t.Size.Max, min(most, t.Size.Max)
+		}
+		info.Tables = append(info.Tables, x)
+	}
+	for _, p := range m.Producers() {
+		info.Producers = append(info.Producers, oneLine(p.Field+" "+p.Name+" "+p.Version, maxAbout))
+	}
 	slices.SortFunc(info.Imports, func(a, b Import) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(info.Exports, func(a, b Export) int { return cmp.Compare(a.Name, b.Name) })
 	return info
+}
+
+// rewritten says what was made of a module.
+func rewritten(code *guestCode) Rewritten {
+	m := code.module
+	r := Rewritten{Work: code.out.Work, Bytes: int64(len(code.out.Wasm)), Start: m.HasStart(), Reused: code.out.Exact}
+	for _, d := range m.Data {
+		if !d.Passive {
+			r.Data++
+			r.DataBytes += int64(len(d.Bytes))
+		}
+	}
+	customs, more := m.Customs()
+	r.MoreDropped = more
+	for _, c := range customs {
+		if c.Name != "name" {
+			r.Dropped = append(r.Dropped, CustomSection{oneLine(c.Name, maxAbout), int64(c.Bytes)})
+		}
+	}
+	return r
+}
+
+// door is what serves the imports from a module.
+func door(module string) string {
+	switch module {
+	case wasiModule:
+		return "wasi"
+	case abi.Module:
+		return "wagent"
+	case extismEnv, extismUser, extismUserMisspelt:
+		return "extism"
+	}
+	return ""
 }
 
 // signature writes a function's type as "(i32, i32) -> i64".

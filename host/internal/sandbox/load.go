@@ -144,6 +144,7 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 	}
 	p.funcs = p.code.ExportedFunctions()
 	p.info = inspect(wasm, code.module)
+	p.info.Rewritten = rewritten(code)
 	return p, nil
 }
 

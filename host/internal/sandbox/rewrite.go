@@ -49,7 +49,7 @@ func rewrite(src Source, entry *cacheEntry) (*guestCode, *LoadError) {
 		return nil, refused
 	}
 	out, kept := entry.rewritten(src.metered())
-	if !kept {
+	if !kept || src.Inspect && out.Work == (wasmbin.Work{}) {
 		if out, err = m.Rewrite(wasmbin.Options{Bare: true, Fuel: src.metered()}); err != nil {
 			return nil, refuseCode(err)
 		}

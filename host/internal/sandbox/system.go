@@ -45,6 +45,7 @@ func newSystem(g *guest, stdin io.Reader, stdout io.Writer, args []string) *syst
 		folders = g.folders.Mounts()
 	}
 	s.open = newFDTable(stdin, stdout, g.log(), folders, g.limits.Files.Open)
+	g.trace.probe(s)
 	return s
 }
 

@@ -38,6 +38,7 @@ const (
 	wasiRofs        errno = 69
 	wasiSpipe       errno = 70
 	wasiXdev        errno = 75
+	wasiNotcapable  errno = 76
 )
 
 // errnoOf translates what hostfn says. What has no number of its own is EIO: a

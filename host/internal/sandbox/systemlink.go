@@ -136,7 +136,7 @@ func (f wasiFunc) guarded(g *guest, mod api.Module, args []uint64) (e errno) {
 	if f.work && g.ctx.Err() != nil {
 		return wasiIntr
 	}
-	return f.do(g.sys, memoryOf(mod), args)
+	return g.trace.system(f, g.sys, memoryOf(mod), args)
 }
 
 // procExit ends the guest: the engine unwinds it and returns the error.
@@ -144,6 +144,7 @@ func procExit(ctx context.Context, _ api.Module, stack []uint64) {
 	code := uint32(stack[0])
 	if g := guestOf(ctx); g != nil && g.sys != nil {
 		g.sys.exited = true
+		g.trace.exited(code)
 	}
 	panic(sys.NewExitError(code))
 }

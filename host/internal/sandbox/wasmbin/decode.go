@@ -449,6 +449,7 @@ func (m *Module) readData(r *reader) {
 // the module.
 func (m *Module) readCustom(r *reader) {
 	section := r.name(m.lim.Names)
+	m.noteCustom(section, r)
 	if r.err == nil && section == "producers" && m.languages == nil {
 		m.readProducers(&reader{b: r.b[r.pos:], fn: -1})
 	}

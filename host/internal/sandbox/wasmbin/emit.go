@@ -57,6 +57,8 @@ type emitter struct {
 	table   bool // the function has branched by a table
 	gaps    int  // points on long ways
 	split   bool // the instruction just read ends a stretch
+
+	looks, bulk int // of all functions: see Work
 }
 
 // region is the body of a function or loop.
@@ -98,6 +100,11 @@ const (
 	reloadPoint                  // after a call: reads what is left
 	endPoint                     // of a loop, before it: pauses and begins the loop anew
 )
+
+// looks says that the guest looks there whether it has to stop.
+func (p point) looks() bool {
+	return p.kind == headPoint || p.kind == gapPoint || p.kind == backPoint || p.kind == fixedPoint
+}
 
 // begin starts a function.
 func (e *emitter) begin(runs []localRun, params, locals int) {
@@ -377,6 +384,7 @@ func (e *emitter) leads(c *checker, depth uint32) {
 }
 
 func (e *emitter) call(h uint32) {
+	e.bulk++
 	e.out = appendU32(append(e.out, byte(opCall)), e.base+h)
 }
 
@@ -389,6 +397,9 @@ func (e *emitter) finish(b []byte, frame int) []byte {
 		b = append(b, e.out[from:p.pos]...)
 		from = p.pos
 		b = e.point(b, p, frame)
+		if p.looks() {
+			e.looks++
+		}
 	}
 	return append(b, e.out[from:]...)
 }

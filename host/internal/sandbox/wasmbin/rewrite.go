@@ -78,6 +78,18 @@ type Output struct {
 	// of an instance: it leaves tables and segments alone, and the globals are
 	// numbers that start with what is known here.
 	Exact bool
+	// Work is what was put in. It is zero of what was kept and not rewritten.
+	Work Work
+}
+
+// Work is what a rewriting changed.
+type Work struct {
+	Functions int // that the module defines, all written anew
+	Helpers   int // functions that were added
+	CodeIn    int // bytes of the bodies, as they were
+	CodeOut   int // bytes of the bodies, helpers left out
+	Looks     int // places where a guest looks whether it has to stop
+	Bulk      int // memory.fill and memory.copy that are done in pieces
 }
 
 // MutableGlobal is a global that code may change.
@@ -107,10 +119,17 @@ func (m *Module) Rewrite(o Options) (*Output, error) {
 		return nil, err
 	}
 	out := &Output{Exact: true}
+	w := writer{m: m, o: &o, helperTypes: uint32(len(m.Types))}
+	out.Work = Work{Functions: len(m.codes), Helpers: len(w.helpers())}
+	for _, c := range m.codes {
+		out.Work.CodeIn += len(c.body)
+	}
 	for _, p := range parts {
 		out.Exact = out.Exact && !p.tables
+		out.Work.CodeOut += len(p.bodies)
+		out.Work.Looks += p.looks
+		out.Work.Bulk += p.bulk
 	}
-	w := writer{m: m, o: &o, helperTypes: uint32(len(m.Types))}
 	out.Wasm = w.module(parts)
 	for i, g := range m.Globals {
 		if g.Type.Mutable {
@@ -133,6 +152,8 @@ type part struct {
 	locals   int
 	branches int // times locals, of each function
 	blocks   int // squared, of each function
+	looks    int
+	bulk     int
 	err      *Error
 }
 
@@ -201,7 +222,7 @@ func (p *part) rewrite(m *Module, o *Options) {
 		one = c.emit.finish(one[:0], frameUnits(c))
 		p.bodies = append(appendU32(p.bodies, uint32(len(one))), one...)
 	}
-	p.tables = c.tables
+	p.tables, p.looks, p.bulk = c.tables, c.emit.looks, c.emit.bulk
 }
 
 // constBits returns the value of a number's constant expression, if it is one.

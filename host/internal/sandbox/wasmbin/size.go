@@ -31,6 +31,13 @@ func (m *Module) CodeSize() CodeSize {
 	return s
 }
 
+// Tables returns the tables, imported ones first, and the most entries that each may
+// have when the module is rewritten.
+func (m *Module) Tables() (all []Table, most uint32) { return m.tables, m.lim.TableEntries }
+
+// HasStart reports whether the module has a start function.
+func (m *Module) HasStart() bool { return m.hasStart }
+
 // TableBytes is what the module's tables may take of the engine: a pointer for each
 // entry that they may have.
 func (m *Module) TableBytes() int64 {

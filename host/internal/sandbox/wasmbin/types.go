@@ -173,6 +173,10 @@ type Module struct {
 	codes     []code
 	names     []funcName
 	languages []string // of the producers section
+	producers []Producer
+	customs   []Custom
+
+	moreCustoms int
 
 	importedFuncs, importedTables, importedGlobals int
 	importedMemory                                 bool

@@ -1,0 +1,75 @@
+;; A program that asks for what the first letter of its tool says: read and write
+;; open /work/sub/in.txt in the folder that covers it best, env wants a variable,
+;; proc opens /proc/self/environ, up leads out of its folder, flood opens a long
+;; name full of escapes 20000 times, and clock reads the time. It answers done, or
+;; ends with code 1.
+(module
+  (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "environ_sizes_get" (func $environ (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_prestat_get" (func $prestat (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_prestat_dir_name" (func $name (param i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (memory (export "memory") 2)
+  (data (i32.const 1024) "/work/sub/in.txt")
+  (data (i32.const 1056) "/proc/self/environ")
+  (data (i32.const 1088) "/../../etc/passwd")
+  (data (i32.const 1120) "done")
+  (data (i32.const 2048) "{\"tools\":[{\"name\":\"read\"},{\"name\":\"write\"},{\"name\":\"env\",\"_meta\":{\"requests\":{\"env\":[\"ASKS_LANG\",\"not a name\"]}}},{\"name\":\"proc\"},{\"name\":\"up\"},{\"name\":\"flood\"},{\"name\":\"clock\"}]}")
+  (func $say (param $p i32) (param $n i32)
+    (i32.store (i32.const 0) (local.get $p))
+    (i32.store (i32.const 4) (local.get $n))
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
+  ;; How long the folder's name at 512 is if it begins the path, else -1.
+  (func $covers (param $p i32) (param $n i32) (result i32)
+    (local $i i32)
+    (if (i32.eq (local.get $n) (i32.const 1)) (then (return (i32.const 0))))
+    (loop $l
+      (if (i32.ne (i32.load8_u (i32.add (i32.const 512) (local.get $i))) (i32.load8_u (i32.add (local.get $p) (local.get $i))))
+        (then (return (i32.const -1))))
+      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
+    (local.get $n))
+  ;; Opens a path in the folder with the longest name that begins it.
+  (func $path (param $p i32) (param $n i32) (param $create i32) (param $rights i64) (result i32)
+    (local $fd i32) (local $at i32) (local $best i32) (local $in i32)
+    (local.set $best (i32.const -1))
+    (local.set $fd (i32.const 3))
+    (block $end
+      (loop $l
+        (br_if $end (call $prestat (local.get $fd) (i32.const 256)))
+        (drop (call $name (local.get $fd) (i32.const 512) (i32.load (i32.const 260))))
+        (local.set $at (call $covers (local.get $p) (i32.load (i32.const 260))))
+        (if (i32.gt_s (local.get $at) (local.get $best))
+          (then (local.set $best (local.get $at)) (local.set $in (local.get $fd))))
+        (local.set $fd (i32.add (local.get $fd) (i32.const 1)))
+        (br $l)))
+    (if (i32.lt_s (local.get $best) (i32.const 0)) (then (return (i32.const 8))))
+    (local.set $best (i32.add (local.get $best) (i32.const 1)))
+    (call $open (local.get $in) (i32.const 1) (i32.add (local.get $p) (local.get $best)) (i32.sub (local.get $n) (local.get $best))
+      (local.get $create) (local.get $rights) (i64.const 0) (i32.const 0) (i32.const 300)))
+  (func $must (param $errno i32)
+    (if (local.get $errno) (then (call $exit (i32.const 1))))
+    (call $say (i32.const 1120) (i32.const 4)))
+  (func $flood
+    (local $i i32)
+    (memory.fill (i32.const 8192) (i32.const 27) (i32.const 4000))
+    (loop $l
+      (drop (call $open (i32.const 3) (i32.const 1) (i32.const 8192) (i32.const 4000) (i32.const 0) (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 300)))
+      (i32.store8 (i32.const 8193) (i32.rem_u (local.get $i) (i32.const 120)))
+      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 20000)))))
+  (func (export "_start")
+    (local $c i32)
+    (drop (call $args (i32.const 4096) (i32.const 4200)))
+    (local.set $c (i32.load8_u (i32.load (i32.const 4100))))
+    (if (i32.eq (local.get $c) (i32.const 45)) (then (call $say (i32.const 2048) (i32.const 179)) (return)))
+    (if (i32.eq (local.get $c) (i32.const 114)) (then (call $must (call $path (i32.const 1024) (i32.const 16) (i32.const 0) (i64.const 2)))))
+    (if (i32.eq (local.get $c) (i32.const 119)) (then (call $must (call $path (i32.const 1024) (i32.const 16) (i32.const 1) (i64.const 64)))))
+    (if (i32.eq (local.get $c) (i32.const 112)) (then (call $must (call $path (i32.const 1056) (i32.const 18) (i32.const 0) (i64.const 2)))))
+    (if (i32.eq (local.get $c) (i32.const 117)) (then (call $must (call $open (i32.const 3) (i32.const 1) (i32.const 1089) (i32.const 16) (i32.const 0) (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 300)))))
+    (if (i32.eq (local.get $c) (i32.const 101)) (then
+      (drop (call $environ (i32.const 256) (i32.const 260)))
+      (call $must (i32.eqz (i32.load (i32.const 256))))))
+    (if (i32.eq (local.get $c) (i32.const 99)) (then (call $must (call $clock (i32.const 0) (i64.const 0) (i32.const 256)))))
+    (if (i32.eq (local.get $c) (i32.const 102)) (then (call $flood) (call $must (i32.const 1))))))

@@ -1,0 +1,28 @@
+;; Plain Extism functions that use the door that their input names: request makes
+;; the HTTP request that the input is, and value wants a value of config.
+(module
+  (import "extism:host/env" "input_offset" (func $input (result i64)))
+  (import "extism:host/env" "input_length" (func $length (result i64)))
+  (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "store_u8" (func $store (param i64 i32)))
+  (import "extism:host/env" "length" (func $size (param i64) (result i64)))
+  (import "extism:host/env" "output_set" (func $output (param i64 i64)))
+  (import "extism:host/env" "config_get" (func $config (param i64) (result i64)))
+  (import "extism:host/env" "http_request" (func $http (param i64 i64) (result i64)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "greeting")
+  (func (export "request") (result i32)
+    (local $body i64)
+    (local.set $body (call $http (call $input) (i64.const 0)))
+    (call $output (local.get $body) (call $size (local.get $body)))
+    (i32.const 0))
+  (func (export "value") (result i32)
+    (local $key i64) (local $i i32)
+    (local.set $key (call $alloc (i64.const 8)))
+    (loop $l
+      (call $store (i64.add (local.get $key) (i64.extend_i32_u (local.get $i))) (i32.load8_u (local.get $i)))
+      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 8))))
+    (local.set $key (call $config (local.get $key)))
+    (if (i64.eqz (local.get $key)) (then (return (i32.const 1))))
+    (call $output (local.get $key) (call $size (local.get $key)))
+    (i32.const 0)))
