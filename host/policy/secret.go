@@ -118,7 +118,7 @@ func (s Secret) Covered(rules []HTTPRule) bool {
 // String says which secret goes where, in the form of a manifest's line.
 func (s Secret) String() string {
 	rule := HTTPRule{Scheme: s.Scheme, Host: s.Host, Port: s.Port}
-	return "{env: " + strconv.QuoteToASCII(s.Name) + ", host: " + yamlScalar(rule.hostPort()) + ", header: " + s.Header +
+	return "{env: " + strconv.QuoteToASCII(s.Name) + ", host: " + yamlScalar(rule.HostPort()) + ", header: " + s.Header +
 		", format: " + strconv.QuoteToASCII(s.Format) + "}"
 }
 
