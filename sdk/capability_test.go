@@ -120,6 +120,10 @@ func TestAStoreKeepsCopies(t *testing.T) {
 	if keys, err := KVList(c, "a/"); err != nil || !cmp.Equal(keys, []string{"a/1", "a/2"}) {
 		t.Errorf("keys %q, %v", keys, err)
 	}
+	// A prefix that no key can have asks for nothing, and is not taken for a page.
+	if keys, err := KVList(c, "\xffa"); err != nil || len(keys) != 0 {
+		t.Errorf("keys %q, %v", keys, err)
+	}
 	if err := errors.Join(KVDelete(c, "b"), KVDelete(c, "b")); err != nil {
 		t.Error(err)
 	}

@@ -236,7 +236,8 @@ func TestHostFunctionsCarryWhatTheyShould(t *testing.T) {
 	if got, want := g.call(fetch), `{"v":1,"error":{"kind":"rate_limited","message":"http request: too many"}}`; got != want {
 		t.Errorf("got %s", got)
 	}
-	if got, want := g.call(`{"v":1,"tool":"probe","arguments":{}}`), `{"v":1,"error":{"kind":"input","message":"kv set seen: too large"}}`; got != want {
+	const full = `{"v":1,"error":{"kind":"input","message":"kv set seen: too large: the store has no room for it (limits.kv), or the key or the value is too long"}}`
+	if got := g.call(`{"v":1,"tool":"probe","arguments":{}}`); got != full {
 		t.Errorf("got %s", got)
 	}
 }

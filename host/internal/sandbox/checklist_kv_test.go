@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wagent-dev/wagent/host/internal/testkit"
 	"github.com/wagent-dev/wagent/host/policy"
@@ -314,7 +315,7 @@ func TestThreat11ProgressIsSlowAndShort(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				shown++
-				if permille < 0 || permille > 1000 || len(text) > maxProgress || strings.ContainsAny(text, "\x1b\x07\r\n\u202e\xff") {
+				if permille < 0 || permille > 1000 || len(text) > maxProgress || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x07\r\n\u202e") {
 					t.Errorf("%d %q", permille, text)
 				}
 			}})
