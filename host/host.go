@@ -116,10 +116,10 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, late: o.Late, store: o.Store, ceiling: o.Ceiling,
+		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, store: o.Store, ceiling: o.Ceiling,
 		now: o.Now, getenv: o.Getenv, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
-		box:    make(toolbox), users: make(map[*int]context.CancelFunc),
+		box:    make(toolbox), users: make(map[*int]context.CancelFunc), late: o.Late,
 	}
 }
 

@@ -85,6 +85,8 @@ func (h *Host) suggest(b *binding, t *sandbox.Trace) Suggestion {
 			s.request(n.HTTP)
 		case n.Config != "":
 			s.config(n.Config)
+		case n.Store:
+			s.store()
 		case n.Never != "":
 			s.refuse("%s", n.Never)
 		}
@@ -96,6 +98,9 @@ func (h *Host) suggest(b *binding, t *sandbox.Trace) Suggestion {
 	}
 	return s.Suggestion
 }
+
+// store would add a store, which no manifest can grant.
+func (s *suggester) store() { s.refuse("a store: allow.kv is not supported yet") }
 
 // request adds the rule for a request.
 func (s *suggester) request(n *hostfn.HTTPNeed) {

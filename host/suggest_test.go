@@ -258,3 +258,11 @@ func TestThreat11SuggestedLinesAreEncoded(t *testing.T) {
 		}
 	}
 }
+
+// A store is refused at the call, so that it can be said what it was for.
+func TestSuggestionSaysThatAStoreWasDenied(t *testing.T) {
+	_, trace, s := traced(t, folder(t, "needkv"), "needkv", `{}`, "", host.Options{})
+	if len(trace.Calls) != 1 || trace.Calls[0].Function != "kv_get" || !trace.Calls[0].Denied() || !s.Empty() || !strings.Contains(strings.Join(s.Refused, "\n"), "allow.kv") {
+		t.Errorf("%+v %+v", trace, s)
+	}
+}

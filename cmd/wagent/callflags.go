@@ -19,14 +19,14 @@ type callFlags struct {
 	write   []string
 	env     []string
 	config  []string
+	trace   bool
+	suggest bool
 	memory  manifest.Size
 	output  manifest.Size
 	fuel    manifest.Fuel
 	timeout time.Duration
 	private bool
 	kv      bool
-	trace   bool
-	suggest bool
 	tool    manifest.Tool
 	format  *format
 }

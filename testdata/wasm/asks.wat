@@ -1,7 +1,7 @@
 ;; A program that asks for what the first letter of its tool says: read and write
 ;; open /work/sub/in.txt in the folder that covers it best, env wants a variable,
 ;; proc opens /proc/self/environ, up leads out of its folder, flood opens a long
-;; name full of escapes 20000 times, and clock reads the time. It answers done, or
+;; name full of escapes 10000 times, and clock reads the time. It answers done, or
 ;; ends with code 1.
 (module
   (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
@@ -58,7 +58,7 @@
     (loop $l
       (drop (call $open (i32.const 3) (i32.const 1) (i32.const 8192) (i32.const 4000) (i32.const 0) (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 300)))
       (i32.store8 (i32.const 8193) (i32.rem_u (local.get $i) (i32.const 120)))
-      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 20000)))))
+      (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 10000)))))
   (func (export "_start")
     (local $c i32)
     (drop (call $args (i32.const 4096) (i32.const 4200)))

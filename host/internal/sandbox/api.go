@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/redact"
-	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
@@ -39,15 +38,15 @@ type Source struct {
 	Redact *redact.Set
 	// Meter counts the work of each call for its receipt. A limit of fuel does, too.
 	Meter bool
+	// Late loads a module that imports what it was not granted, and refuses it the
+	// call of that.
+	Late bool
 	// Session lets a guest live for a run: calls with the same Call.Session have
 	// the same one. Otherwise each has a fresh guest.
 	Session bool
 	// Inspect links every import of the host, as refusals where there is no
 	// grant, so that a module can be looked at without being granted anything.
 	Inspect bool
-	// Late loads a module that imports what it was not granted, and refuses it the
-	// call of that.
-	Late bool
 	// Log is told what the guest says in describe, as that of a Call is told of
 	// the call. It may be nil.
 	Log func(level abi.Level, message string)
@@ -133,32 +132,6 @@ type Info struct {
 	// Producers are the tools that the module says it was made with.
 	Producers []string
 	Rewritten Rewritten
-}
-
-// TableInfo is a table. Max is 0 if the module sets none; Most is what it gets.
-type TableInfo struct {
-	Elem           string
-	Min, Max, Most uint32
-	Imported       bool
-}
-
-// Rewritten is what the loader changed of a module. Work is zero unless the source
-// is inspected.
-type Rewritten struct {
-	wasmbin.Work
-	Bytes       int64 // of the module that the engine compiles
-	Start       bool  // the start function runs when the time is armed
-	Data        int   // active data segments, which the host writes
-	DataBytes   int64
-	Dropped     []CustomSection
-	MoreDropped int  // sections that are not in Dropped
-	Reused      bool // code changes nothing but memory and numbers: a guest is put back after a call
-}
-
-// CustomSection is a custom section, and its size.
-type CustomSection struct {
-	Name  string
-	Bytes int64
 }
 
 // Import is something the module wants of the host.

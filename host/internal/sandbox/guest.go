@@ -20,6 +20,7 @@ type guest struct {
 	watch  *stopwatch
 	limits policy.Limits
 	grants policy.Grants
+	trace  *Trace // nil: nobody watches what it calls
 
 	running    *export // that was called; nil: none
 	stackLimit int64   // bytes
@@ -37,7 +38,6 @@ type guest struct {
 	plugin    *extismState // nil for the other ABIs
 	seat      *seat        // where its session keeps the instance; nil: it is in none
 	shared    bool         // it is initialised for all calls and is part of none
-	trace     *Trace       // nil: nobody watches what it calls
 
 	fuel      int64 // work that was counted
 	outOfFuel bool
@@ -60,9 +60,10 @@ func guestOf(ctx context.Context) *guest {
 
 // newGuest prepares a call under p. It must be closed.
 func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*guest, error) {
-	g := &guest{limits: p.Limits, grants: p.Grants, state: c.State, seat: c.seat, trace: c.Trace}
+	g := &guest{limits: p.Limits, grants: p.Grants, state: c.State, seat: c.seat}
 	g.arena = &arena{limit: p.Limits.Memory}
 	g.stackLimit = stackLimit(p.Limits.Memory)
+	g.trace = c.Trace
 	g.sink = hostfn.NewLogSink(p.Limits.Logs, c.Log)
 	g.responses.limit = 2 * p.Limits.HTTPResponse
 	if c.shared != nil {

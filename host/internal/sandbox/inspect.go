@@ -64,6 +64,32 @@ func inspect(wasm []byte, m *wasmbin.Module) Info {
 	return info
 }
 
+// TableInfo is a table. Max is 0 if the module sets none; Most is what it gets.
+type TableInfo struct {
+	Elem           string
+	Min, Max, Most uint32
+	Imported       bool
+}
+
+// Rewritten is what the loader changed of a module. Work is zero unless the source
+// is inspected.
+type Rewritten struct {
+	wasmbin.Work
+	Bytes       int64 // of the module that the engine compiles
+	Start       bool  // the start function runs when the time is armed
+	Data        int   // active data segments, which the host writes
+	DataBytes   int64
+	Dropped     []CustomSection
+	MoreDropped int  // sections that are not in Dropped
+	Reused      bool // code changes nothing but memory and numbers: a guest is put back after a call
+}
+
+// CustomSection is a custom section, and its size.
+type CustomSection struct {
+	Name  string
+	Bytes int64
+}
+
 // rewritten says what was made of a module.
 func rewritten(code *guestCode) Rewritten {
 	m := code.module

@@ -30,6 +30,7 @@ type Need struct {
 	Path   *PathNeed
 	HTTP   *hostfn.HTTPNeed
 	Config string // a value that an Extism plugin asked for
+	Store  bool   // a store for values under keys
 	Never  string // why no grant would
 }
 

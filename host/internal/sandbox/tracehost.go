@@ -131,7 +131,7 @@ func hostVerdict(name string, res int64) verdict {
 	}
 	switch name {
 	case abi.ImportKVGet, abi.ImportKVSet, abi.ImportKVDelete, abi.ImportKVList:
-		return never("allow.kv", "allow.kv is not supported yet")
+		return verdict{denied: true, why: "no grant covers it: allow.kv", need: Need{Store: true}}
 	case abi.ImportStateGet:
 		return never("inputs_from_state", "inputs_from_state is not supported yet")
 	}

@@ -139,7 +139,7 @@ func opensToWrite(a []uint64) bool {
 // fullPath is a path as the guest has it, from its root.
 func (s *system) fullPath(m guestMemory, fd, ptr, n uint64) (string, *descriptor) {
 	name := "?"
-	if b, e := m.view(ptr, min(n, maxSystemPath+1)); e == 0 {
+	if b, e := m.view(ptr, min(n, maxWantedPath+1)); e == 0 {
 		name = string(b)
 	}
 	d, e := s.open.find(fd)
