@@ -42,7 +42,7 @@ const FillIn = "FILL-IN"
 // Empty reports whether there is nothing to add.
 func (s *Suggestion) Empty() bool {
 	a := &s.Allow
-	return len(a.HTTP)+len(a.Read)+len(a.Write)+len(a.Env)+len(s.Config) == 0
+	return len(a.HTTP)+len(a.Read)+len(a.Write)+len(a.Env)+len(s.Config) == 0 && !a.KV
 }
 
 // YAML returns the lines for the tool's entry of a manifest, "" for none.
@@ -99,8 +99,14 @@ func (h *Host) suggest(b *binding, t *sandbox.Trace) Suggestion {
 	return s.Suggestion
 }
 
-// store would add a store, which no manifest can grant.
-func (s *suggester) store() { s.refuse("a store: allow.kv is not supported yet") }
+// store adds a store.
+func (s *suggester) store() {
+	if !s.underCeiling(policy.Grants{KV: true}) {
+		s.refuse("a store: the host's ceiling does not allow it")
+		return
+	}
+	s.Allow.KV = true
+}
 
 // request adds the rule for a request.
 func (s *suggester) request(n *hostfn.HTTPNeed) {
@@ -401,7 +407,7 @@ func (s *suggester) underCeiling(g policy.Grants) bool {
 		real, err := realMounts(want)
 		return err == nil && slices.Equal(real, got)
 	}
-	if !whole(g.Read, p.Grants.Read) || !whole(g.Write, p.Grants.Write) {
+	if !whole(g.Read, p.Grants.Read) || !whole(g.Write, p.Grants.Write) || g.KV != p.Grants.KV {
 		return false
 	}
 	return len(g.HTTP) == 0 || len(p.Grants.HTTP) == 1 && p.Grants.HTTP[0].Origin() == g.HTTP[0].Origin() &&

@@ -260,9 +260,22 @@ func TestThreat11SuggestedLinesAreEncoded(t *testing.T) {
 }
 
 // A store is refused at the call, so that it can be said what it was for.
-func TestSuggestionSaysThatAStoreWasDenied(t *testing.T) {
-	_, trace, s := traced(t, folder(t, "needkv"), "needkv", `{}`, "", host.Options{})
-	if len(trace.Calls) != 1 || trace.Calls[0].Function != "kv_get" || !trace.Calls[0].Denied() || !s.Empty() || !strings.Contains(strings.Join(s.Refused, "\n"), "allow.kv") {
-		t.Errorf("%+v %+v", trace, s)
+func TestSuggestionOfAStore(t *testing.T) {
+	dir := folder(t, "needkv")
+	_, trace, s := traced(t, dir, "needkv", `{}`, "", host.Options{})
+	if len(trace.Calls) != 1 || trace.Calls[0].Function != "kv_get" || !trace.Calls[0].Denied() {
+		t.Fatalf("%+v", trace)
+	}
+	lines := yamlOf(t, s)
+	if lines != "allow:\n  kv: true\n" || s.Empty() || len(s.Refused) != 0 {
+		t.Fatalf("%q %+v", lines, s)
+	}
+	_, trace, s = traced(t, dir, "needkv", `{}`, lines, host.Options{})
+	if len(trace.Calls) != 1 || trace.Calls[0].Denied() || !s.Empty() {
+		t.Errorf("with the grant: %+v %+v", trace, s)
+	}
+	_, _, s = traced(t, dir, "needkv", `{}`, "", host.Options{Ceiling: &policy.Policy{Limits: policy.Default().Limits}})
+	if !s.Empty() || !strings.Contains(strings.Join(s.Refused, "\n"), "ceiling") {
+		t.Errorf("under a ceiling: %+v", s)
 	}
 }

@@ -64,6 +64,9 @@ func suggestedFlags(s *host.Suggestion) (flags, left []string) {
 			flags = append(flags, f.flag, folder+":"+guest)
 		}
 	}
+	if s.Allow.KV {
+		flags = append(flags, "--kv")
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Allow.Env)) {
 		flags = append(flags, "--env", name+"="+s.Allow.Env[name])
 	}
