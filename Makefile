@@ -45,10 +45,11 @@ UNRACED = $(addprefix -gcflags=github.com/tetratelabs/wazero/internal/engine/waz
 race: ## run the tests under the race detector
 	$(GO) test -race $(UNRACED) -timeout 15m ./...
 
-e2e: build tools ## run the demo, the laws of the loop two thousand times, and the specification's suite in every way
+e2e: build tools ## run the demo, the laws of the loop two thousand times, the specification's suite in every way, and guests under strace (Linux)
 	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent
 	$(GO) test -count=1 ./host/internal/agent -rapid.checks=2000
 	$(GO) test -count=1 -tags e2e -run TestTheSpecification ./host/internal/sandbox/wasmbin
+	$(GO) test -count=1 -tags e2e -run TestFSNothingOutsideIsOpened ./host/internal/sandbox
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./...); do \

@@ -59,6 +59,12 @@ func (q *quota) enterName(parent *os.Root, base string) error {
 // hold counts one more descriptor of f. The result is nil if the call did not make
 // it; else it has to be let go.
 func (q *quota) hold(f *os.File) (*cost, error) {
+	q.mu.Lock()
+	nothing := len(q.made) == 0
+	q.mu.Unlock()
+	if nothing {
+		return nil, nil
+	}
 	id, _, err := identityOf(f)
 	if err != nil {
 		return nil, err

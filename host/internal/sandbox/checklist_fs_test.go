@@ -584,3 +584,29 @@ func TestFS1ToFS6HoldForAPluginOfTheKit(t *testing.T) {
 	same(t, p.base, before)
 	l.works(t)
 }
+
+// What the host itself reads is in no folder that a tool may write, and .git is not
+// made in one. See manifest for what is refused before a tool is loaded.
+func TestThreat8GitIsNotMade(t *testing.T) {
+	l, p := newLab(t), newPremises(t)
+	if err := os.MkdirAll(filepath.Join(p.write, "repo", ".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.put(t, "write/repo/.git/config", "old")
+	var steps []doorStep
+	for _, name := range []string{".git", ".GIT", "repo/.git", ".git.", "git~1"} {
+		steps = append(steps,
+			doorStep{Do: "mkdir", Dir: "/out", Path: name, want: refused(wasiAcces)},
+			doorStep{Do: "make", Dir: "/out", Path: name + "/config", want: refused(wasiAcces)},
+			doorStep{Do: "open", Dir: "/out", Path: name + "/config", Flags: "truncate", want: refused(wasiAcces)},
+			doorStep{Do: "rename", Dir: "/out", Path: "old.txt", To: "/out", Name: name, want: refused(wasiAcces)},
+			doorStep{Do: "rename", Dir: "/out", Path: name, To: "/out", Name: "mine", want: refused(wasiAcces)},
+			doorStep{Do: "unlink", Dir: "/out", Path: name + "/config", want: refused(wasiAcces)},
+		)
+	}
+	// Nor by way of the folder that is open already.
+	steps = append(steps, doorStep{Do: "open", Dir: "/out", Path: "repo/.git", Flags: "dir", As: "git", want: "ok"},
+		doorStep{Do: "make", Dir: "git", Path: "hooks/post-checkout", want: refused(wasiAcces)},
+		doorStep{Do: "open", Dir: "git", Path: "config", As: "f", want: "ok"}, doorStep{Do: "read", FD: "f", N: 9, want: `"old"`})
+	p.unchanged(t, l, steps)
+}

@@ -70,7 +70,7 @@ func TestISO2ToolsShareNothing(t *testing.T) {
 	load(t, l.engine, source(t, "done"))
 	for _, name := range []string{"done", "done.wasm", "", "guest", "env"} {
 		p := parts{imports: []string{imported(name, "wagent_call", typeCall)}}
-		l.refuses(t, p.source("thief"), LoadImport, "")
+		l.refusesAny(t, p.source("thief"))
 		p = parts{foreign: []string{testkit.Sized(name) + testkit.Sized("memory") + "\x02\x00\x01"}, memory: "\x00\x01"}
 		l.refusesAny(t, p.source("thief"))
 	}
@@ -177,7 +177,7 @@ func TestISO6ACoarseClockMovesInSteps(t *testing.T) {
 func TestLOG1AFloodIsBounded(t *testing.T) {
 	l := newLab(t)
 	limit := policy.Default().Limits.Logs
-	const lines = 1_000_000
+	const lines, few = 1_000_000, 20_000
 	check := func(what string, got []string, bytes int, dropped int) {
 		t.Helper()
 		mark := fmt.Sprintf("log limit of %d bytes reached: %d lines were cut or dropped", limit, dropped)
@@ -192,12 +192,28 @@ func TestLOG1AFloodIsBounded(t *testing.T) {
 		var got []string
 		bytes := 0
 		l.suffers(t, attack{what: door, src: doorSource(t, door, within(time.Minute)), want: well, says: "ok", on: func(m *Module) Outcome {
-			c := through(t, []doorStep{{Do: "write", FD: "err", Text: "0123456\n", Times: lines}})
+			c := through(t, []doorStep{{Do: "write", FD: "err", Text: "0123456\n", Times: few}})
 			c.Log = func(_ abiLevel, line string) { got, bytes = append(got, line), bytes+len(line) }
 			return m.Call(t.Context(), c)
 		}})
-		check(door, got, bytes, lines-int(limit)/8)
+		check(door, got, bytes, few-int(limit)/8)
 	}
+	// A million of them, by a guest that does nothing else.
+	p := parts{
+		types:   []string{"\x60\x04\x7f\x7f\x7f\x7f\x01\x7f"},
+		imports: []string{imported(wasiModule, "fd_write", typeOwn)},
+		data:    []string{dataAt(8192, "\x00\x21\x00\x00\x08\x00\x00\x00"), dataAt(8448, "0123456\n")},
+		locals:  testkit.Vec("\x01\x7f"),
+	}
+	p.call = fmt.Sprintf("loop i32.const 2 i32.const 8192 i32.const 1 i32.const 8208 call 0 if unreachable end local.get 2 i32.const 1 i32.add local.tee 2 i32.const %d i32.lt_u br_if 0 end ", lines) + answers()
+	src := p.source("prints")
+	within(time.Minute)(&src)
+	var printed []string
+	size := 0
+	l.suffers(t, attack{what: "a million", src: src, want: well, says: "done", on: func(m *Module) Outcome {
+		return m.Call(t.Context(), Call{Log: func(_ abiLevel, line string) { printed, size = append(printed, line), size+len(line) }})
+	}})
+	check("a million", printed, size, lines-int(limit)/8)
 	// Records of the log are calls of the host, of which there are a hundred thousand.
 	var got []string
 	bytes := 0
@@ -259,7 +275,6 @@ func TestTXT5BytesThatAreNoTextAreReplaced(t *testing.T) {
 		"an answer": parts{data: []string{dataAt(8192, `{"v":1,"content":[{"type":"text","text":"`+"a\xff\xfe\xc0\x80\xed\xa0\x80z"+`"}]}`)}, call: packed(8192, len(`{"v":1,"content":[{"type":"text","text":"`)+len("a\xff\xfe\xc0\x80\xed\xa0\x80z")+len(`"}]}`))}.source("bytes"),
 		"all bytes": parts{data: []string{dataAt(8192, answer)}, call: packed(8192, len(answer))}.source("bytes"),
 		"no JSON":   parts{data: []string{dataAt(8192, plain)}, call: packed(8192, len(plain))}.source("bytes"),
-		"a plugin":  {Name: "bytes.wasm", Wasm: testkit.Wasm(t, "extism-bytes"), Policy: policy.Default()},
 	} {
 		l.suffers(t, attack{what: what, src: src, want: []Fault{"", FaultInvalidResult}, on: func(m *Module) Outcome {
 			out := m.Call(t.Context(), Call{})
@@ -278,6 +293,10 @@ func TestTXT5BytesThatAreNoTextAreReplaced(t *testing.T) {
 	if len(lines) != 1 || !utf8.ValidString(lines[0]) || strings.ContainsAny(lines[0], "\x00\n\r\x1b\x7f") {
 		t.Errorf("the log has %q", lines)
 	}
+	plugin := load(t, l.engine, source(t, "extism-bytes"), plainTool("copy"), func(s *Source) { s.Text = true })
+	if out := plugin.Call(t.Context(), Call{Arguments: json.RawMessage(`{"a":"tea\u0000z"}`)}); said(out) != "tea\ufffdz" {
+		t.Errorf("%q %q %s", out.Fault, said(out), out.Detail)
+	}
 	// A program's output that is no JSON is the answer as it is.
 	out := load(t, l.engine, doorSource(t, doorWASI)).Call(t.Context(), through(t, []doorStep{{Do: "write", FD: "out", Text: "a\x00\u0080b"}}))
 	if !utf8.ValidString(said(out)) || strings.Contains(said(out), "\x00") || !strings.Contains(said(out), "b") {
@@ -288,13 +307,15 @@ func TestTXT5BytesThatAreNoTextAreReplaced(t *testing.T) {
 func TestBUD1CallsOfTheHostAreCounted(t *testing.T) {
 	l := newLab(t)
 	for _, door := range doors() {
-		l.suffers(t, attack{what: door, src: doorSource(t, door, within(2*time.Minute)), want: []Fault{FaultHostCalls}, says: fmt.Sprint(maxSystemCalls), on: func(m *Module) Outcome {
-			if out := m.Call(t.Context(), through(t, []doorStep{{Do: "yield", Times: 1_000_000}})); said(out) != "ok" {
-				t.Errorf("a million: %q %s", out.Fault, said(out))
-			}
-			return m.Call(t.Context(), through(t, []doorStep{{Do: "yield", Times: maxSystemCalls + 1}}))
-		}})
+		l.answersAt(t, []string{door}, within(time.Minute), []doorStep{{Do: "yield", Times: 20_000, want: "ok"}}, nil)
 	}
+	p := parts{
+		types: []string{"\x60\x00\x01\x7f"}, imports: []string{imported(wasiModule, "sched_yield", typeOwn)},
+		call: "loop call 0 drop br 0 end unreachable",
+	}
+	src := p.source("calls")
+	within(2 * time.Minute)(&src)
+	l.suffers(t, attack{what: "the system", src: src, want: []Fault{FaultHostCalls}, says: fmt.Sprint(maxSystemCalls)})
 	l.suffers(t, attack{what: "records", src: saying("", 1_000_000).source("calls"), want: []Fault{FaultHostCalls}, says: fmt.Sprint(maxHostCalls)})
 }
 
@@ -317,5 +338,30 @@ func TestThreat5TheSystemIsAskedForTooMuch(t *testing.T) {
 		l.suffers(t, attack{what: door + " asks for random bytes without end", src: short(doorSource(t, door)), want: []Fault{FaultTimeout}, on: func(m *Module) Outcome {
 			return m.Call(t.Context(), through(t, []doorStep{{Do: "random", N: 16 << 20, Times: 1 << 20}}))
 		}})
+	}
+}
+
+func TestThreat11ProgressIsOneShortLineAndSeldom(t *testing.T) {
+	l := newLab(t)
+	text := "\x1b[2J\n\r\u202e" + strings.Repeat("x\n", 1000)
+	p := parts{
+		types:   []string{"\x60\x03\x7f\x7f\x7f\x00"},
+		imports: []string{imported("wagent", "progress", typeOwn)},
+		data:    []string{dataAt(8192, text)},
+		locals:  testkit.Vec("\x01\x7f"),
+	}
+	p.call = fmt.Sprintf("loop i32.const 500 i32.const 8192 i32.const %d call 0 local.get 2 i32.const 1 i32.add local.tee 2 i32.const 50000 i32.lt_u br_if 0 end ", len(text)) + answers()
+	var lines []string
+	start := time.Now()
+	l.suffers(t, attack{what: "progress", src: p.source("progresses"), want: well, says: "done", on: func(m *Module) Outcome {
+		return m.Call(t.Context(), Call{Progress: func(_ int, message string) { lines = append(lines, message) }})
+	}})
+	if most := 1 + int(time.Since(start)/(time.Second/10)); len(lines) == 0 || len(lines) > most {
+		t.Errorf("%d lines in the time of %d", len(lines), most)
+	}
+	for _, line := range lines {
+		if len(line) > 256 || visible.Line(line, len(line)) != line {
+			t.Errorf("%q", line)
+		}
 	}
 }

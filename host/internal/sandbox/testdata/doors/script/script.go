@@ -370,14 +370,15 @@ func (g guest) dive(s Step) (uint32, string) {
 	}
 }
 
-// race opens what somebody else exchanges meanwhile, to read and to overwrite it.
+// race opens what somebody else may exchange meanwhile, to read and to overwrite
+// it.
 func (g guest) race(s Step) (uint32, string) {
 	opened, written := 0, 0
-	buf := make([]byte, 64)
+	buf := make([]byte, max(s.Off, 64))
 	for range s.N {
 		if g.openFile(Step{Dir: s.Dir, Path: s.Path, As: "raced"}) == 0 {
 			opened++
-			if fdRead(g.open["raced"], list(buf), 1, at(&out[0])) == 0 && strings.Contains(string(buf), s.Text) {
+			if fdRead(g.open["raced"], list(buf), 1, at(&out[0])) == 0 && s.Text != "" && strings.Contains(string(buf), s.Text) {
 				return 0, "leaked"
 			}
 			fdClose(g.open["raced"])
