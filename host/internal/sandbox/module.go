@@ -193,6 +193,7 @@ func (m *Module) run(ctx context.Context, p policy.Policy, c Call, do func(*gues
 	}
 	g.redact = m.src.Redact
 	g.sink.Hide(g.redact)
+	g.trace.hide(g.redact)
 	if !m.gate.enter(g) {
 		g.watch.stop(moduleClosed())
 	} else {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/internal/redact"
 )
 
 // HostCall is one call of a function of the host, as a trace has it. Its texts
@@ -65,10 +66,18 @@ type Trace struct {
 	Needs   []Need
 	Environ bool // the guest read the environment
 
+	redact *redact.Set // what is taken out of every text; nil: nothing
 	bytes  int
 	looked int             // calls that were denied when no more were recorded
 	http   *hostfn.HTTPEnd // of the request under way
 	stand  *descriptor     // the folder of Probe
+}
+
+// hide has values taken out of every text.
+func (t *Trace) hide(values *redact.Set) {
+	if t != nil {
+		t.redact = values
+	}
 }
 
 // full says that no more calls are recorded.
@@ -90,8 +99,8 @@ func (t *Trace) add(c HostCall, v verdict) {
 		t.Dropped++
 		return
 	}
-	c.Denied, c.Why = v.denied, oneLine(v.why, maxAbout)
-	c.About = oneLine(c.About, maxAbout)
+	c.Denied, c.Why = v.denied, oneLine(t.redact.String(v.why), maxAbout)
+	c.About = oneLine(t.redact.String(c.About), maxAbout)
 	t.bytes += len(c.About) + len(c.Why) + len(c.Result)
 	t.Calls = append(t.Calls, c)
 }

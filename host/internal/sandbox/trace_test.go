@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
@@ -203,4 +204,14 @@ func BenchmarkDoor(b *testing.B) {
 			full.system(f, s, guestMemory{}, args)
 		}
 	})
+}
+
+// SEC-2, for a trace.
+func TestSEC2NoTraceHasASecret(t *testing.T) {
+	m := load(t, newEngine(t), source(t, "asks"), func(s *Source) { s.Redact = redact.New("work/sub/in.txt") })
+	rec := &Trace{Probe: true}
+	m.Call(t.Context(), Call{Tool: "read", Trace: rec})
+	if diff := cmp.Diff([]string{"wasi|path_open|/[redacted]|denied|no grant covers it: allow.read|ENOTCAPABLE"}, lines(rec, "path_open")); diff != "" {
+		t.Error(diff)
+	}
 }
