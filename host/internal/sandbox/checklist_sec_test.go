@@ -305,7 +305,7 @@ func TestSEC1NoGuestHoldsASecret(t *testing.T) {
 				}
 			}
 		}
-		if g, err = newGuest(t.Context(), m.src.Policy, m.http, Call{Progress: func(int, string) { look() }}); err != nil {
+		if g, err = newGuest(t.Context(), m.src.Policy, m.http, Call{Progress: func(int, string) { look() }, shared: m.share()}); err != nil {
 			t.Fatal(err)
 		}
 		req, err := m.request(g, Call{Tool: "steal", Arguments: raw})
