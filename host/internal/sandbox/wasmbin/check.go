@@ -81,6 +81,9 @@ func (c *checker) step() {
 		c.emit.before(c)
 		c.instruction()
 	}
+	if c.blocks > c.m.lim.Blocks && c.r.err == nil {
+		c.r.fail(TooLarge, "more than %d blocks and branches in one function", c.m.lim.Blocks)
+	}
 	if c.r.err == nil {
 		c.emit.after(c)
 	}
@@ -90,10 +93,6 @@ func (c *checker) step() {
 func (c *checker) leave() {
 	if c.r.more() {
 		c.r.fail(Malformed, "the body goes on after its end")
-	}
-	if c.blocks > c.m.lim.Blocks {
-		c.r.pos = 0
-		c.r.fail(TooLarge, "%d blocks and branches are too many for one function: there may be %d", c.blocks, c.m.lim.Blocks)
 	}
 	if cost := c.branch * len(c.locals); cost > c.m.lim.BranchLocals {
 		c.r.pos = 0
