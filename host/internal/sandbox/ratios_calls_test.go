@@ -46,9 +46,9 @@ var columns = []string{
 	colPristine, colSession, colReused, colPlainFresh, colPlainReused, colPlugin, colExtismFresh, colExtismReused, colProgram, colBubblewrap,
 }
 
-// subject is a word_count in one language, and every way of calling it. Ways
+// contender is a word_count in one language, and every way of calling it. Ways
 // that there are not are nil.
-type subject struct {
+type contender struct {
 	name string
 	ways map[string]func(args []byte) error
 }
@@ -78,7 +78,7 @@ func callRatios(t *testing.T) {
 }
 
 // row measures one size.
-func (s *subject) row(t *testing.T, size int) string {
+func (s *contender) row(t *testing.T, size int) string {
 	t.Helper()
 	args, err := json.Marshal(counting.Args{Text: words(size)})
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *subject) row(t *testing.T, size int) string {
 // alternate calls every way in turn and returns the medians. A turn is some
 // calls, so that most find the processor as the one before left it. A slow way
 // has its turn until it has taken long enough.
-func (s *subject) alternate(t *testing.T, args []byte) map[string]time.Duration {
+func (s *contender) alternate(t *testing.T, args []byte) map[string]time.Duration {
 	t.Helper()
 	const turns, least, enough = 30, 5, 400 * time.Millisecond
 	took, spent := make(map[string][]time.Duration), make(map[string]time.Duration)
@@ -131,7 +131,7 @@ func (s *subject) alternate(t *testing.T, args []byte) map[string]time.Duration 
 }
 
 // turn makes up to twenty calls, until they have taken some milliseconds.
-func (s *subject) turn(t *testing.T, column string, args []byte) (took []time.Duration) {
+func (s *contender) turn(t *testing.T, column string, args []byte) (took []time.Duration) {
 	t.Helper()
 	for begin := time.Now(); len(took) < 20 && time.Since(begin) < 5*time.Millisecond; {
 		start := time.Now()
@@ -153,14 +153,14 @@ func rounded(d time.Duration) string {
 	return d.String()
 }
 
-func newSubject(t *testing.T, e *Engine, language string) *subject {
+func newSubject(t *testing.T, e *Engine, language string) *contender {
 	t.Helper()
 	plugin := languagePlugin(t, language)
 	fresh, reused := plainWays(t, languageWasm(t, language))
 	sdkFresh, sdkReused := referenceWays(t, plugin)
 	m := load(t, e, languageSource(t, language), within(time.Hour))
 	ours := load(t, e, Source{Name: language, Wasm: plugin, Policy: policy.Default()}, plainTool("word_count"))
-	return &subject{name: language, ways: map[string]func([]byte) error{
+	return &contender{name: language, ways: map[string]func([]byte) error{
 		colPristine: servedWay(t, m), colSession: sessionWay(t, e, language), colReused: reusedWay(t, m), colPlainFresh: fresh, colPlainReused: reused,
 		colPlugin: servedWay(t, ours), colExtismFresh: sdkFresh, colExtismReused: sdkReused,
 	}}
