@@ -53,7 +53,7 @@ func TestFuelIsNotCountedUnlessAskedFor(t *testing.T) {
 func TestAGuestIsStoppedWhenItsFuelIsUsedUp(t *testing.T) {
 	const limit = 20_000_000
 	m := load(t, newEngine(t), source(t, "spin"), within(time.Minute), func(s *Source) { s.Policy.Limits.Fuel = limit })
-	for _, w := range waysToSpin(t) {
+	for _, w := range waysToSpin(t, "spin", 15) {
 		out := m.Call(t.Context(), Call{ID: w.id})
 		if out.Fault == FaultStack && w.id == "c" || out.Fault == FaultStack && w.id == "d" {
 			continue // recursion may reach the end of the stack first

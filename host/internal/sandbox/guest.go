@@ -87,6 +87,7 @@ func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*gu
 	ctx, g.watch = newStopwatch(ctx, p.Limits.Timeout)
 	ctx = context.WithValue(ctx, guestKey{}, g)
 	g.ctx = ctx
+	g.arena.inLong = g.inLong
 	return g, nil
 }
 

@@ -186,7 +186,7 @@ func (in *instance) leave() bool {
 		if in.memory.reserved.Grown() {
 			return false
 		}
-		if _, err := in.memory.reserved.Reset(); err != nil {
+		if in.memory.reset() != nil {
 			return false
 		}
 	}

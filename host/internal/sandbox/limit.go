@@ -38,8 +38,29 @@ func (g *guest) pause() int32 {
 		g.watch.stop(fault(FaultStack, "the tool called itself too deeply and was stopped (its stack may take %s); ask for something less nested", size(g.stackLimit)))
 		return 0
 	}
-	return g.pace.next(now)
+	return g.pace.next(now, g.lazy(now))
 }
+
+// lazy says that much of the guest's memory has not come yet. When a slice took
+// long, it was probably for that, and the next piece is brought.
+func (g *guest) lazy(now time.Time) (lazy bool) {
+	slow := now.Sub(g.pace.since) > lengthy && now.Sub(g.watch.start) > shortCall
+	for _, m := range g.arena.given {
+		if m.lazy() {
+			lazy = true
+			if slow {
+				m.bring()
+			}
+		}
+	}
+	return lazy
+}
+
+// shortCall is how long a call takes for which nothing is brought.
+const shortCall = time.Millisecond
+
+// inLong says that the guest is in a long slice, and that its time is not over.
+func (g *guest) inLong() bool { return g.pace.slice > lazySlice && !g.over(time.Now()) }
 
 // over says that the call has ended, whether its timer has run or not.
 func (g *guest) over(now time.Time) bool { return g.ctx.Err() != nil || !now.Before(g.watch.end) }
@@ -54,30 +75,40 @@ type pace struct {
 }
 
 const (
-	minSlice = 10_000
+	minSlice = 2_500
+	// lazySlice is the longest while much of the memory has not come: it is about
+	// 1,000 loads and stores, and each may wait 4 us for its page.
+	lazySlice = 8_000
 	// A slice that was shorter than brief is followed by one twice as long, and
 	// one that took longer than lengthy by one of a quarter. To pause takes 0.2 us.
 	brief   = 25 * time.Microsecond
 	lengthy = 100 * time.Microsecond
 )
 
-func (p *pace) next(now time.Time) int32 {
+// next is the length of the slice that begins now. The first is a short one.
+func (p *pace) next(now time.Time, lazy bool) int32 {
 	took := now.Sub(p.since)
 	p.since = now
+	longest := int32(wasmbin.MaxSlice)
+	if lazy {
+		longest = lazySlice
+	}
 	switch {
 	case p.slice == 0:
-		p.slice = wasmbin.DefaultSlice
+		p.slice = lazySlice
 	case took < brief:
-		p.slice = min(2*p.slice, wasmbin.MaxSlice)
+		p.slice *= 2
 	case took > lengthy:
 		p.slice = max(p.slice/4, minSlice)
 	}
+	p.slice = min(p.slice, longest)
 	return p.slice
 }
 
 // stopwatch bounds one call and remembers why it was stopped.
 type stopwatch struct {
 	limit  time.Duration
+	start  time.Time
 	end    time.Time
 	cancel context.CancelCauseFunc
 	timer  context.CancelFunc
@@ -88,7 +119,7 @@ var errTimeLimit = errors.New("time limit reached")
 // newStopwatch starts the time of a call. The context ends with it.
 func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, *stopwatch) {
 	now := time.Now()
-	w := &stopwatch{limit: limit, end: now.Add(limit)}
+	w := &stopwatch{limit: limit, start: now, end: now.Add(limit)}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	ctx, w.timer = context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	if d, ok := ctx.Deadline(); ok {

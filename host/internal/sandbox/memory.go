@@ -21,6 +21,7 @@ type arena struct {
 	refused bool    // more was asked for than the limit allows
 	last    refusal // the last time
 	given   []*memory
+	inLong  func() bool // the guest is in a long slice and has time; nil: it never is
 }
 
 // refusal is what a guest had when it was refused more, in bytes.
@@ -51,6 +52,9 @@ func (a *arena) allocate(img *linear.Image, most uint64) *memory {
 	a.given = append(a.given, m)
 	return m
 }
+
+// hasty says that the guest may do much before the host has its turn.
+func (a *arena) hasty() bool { return a.inLong != nil && a.inLong() }
 
 // fits counts n more bytes, unless that is more than the limit.
 func (a *arena) fits(n int64) bool {
@@ -90,6 +94,7 @@ type memory struct {
 	image    *linear.Image
 	most     uint64
 	size     uint64
+	brought  uint64 // so much of it is there, written or not
 	reserved *linear.Range
 }
 
@@ -111,7 +116,53 @@ func (m *memory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	m.size = size
-	return m.reserved.Slice(int(size))
+	mem := m.reserved.Slice(int(size))
+	m.grown()
+	return mem
+}
+
+// A page comes when it is written for the first time. That takes microseconds, in
+// which the collector waits, and a slice of work can be thousands of such writes.
+// So slices are short while much of a memory has not come (see pace), and what a
+// guest is about to write is brought by the host, during which nobody waits.
+const (
+	// fewBytes is how much may come as it is written: 512 pages, 2 ms in all.
+	fewBytes = 2 << 20
+	// imagePiece and zeroPiece are brought at once, in some 0.3 ms each: pages of an
+	// image are copied one by one, zeros come in large pages.
+	imagePiece = 256 << 10
+	zeroPiece  = 2 << 20
+)
+
+// lazy says that much of the memory has not come yet.
+func (m *memory) lazy() bool { return m.size > m.brought+fewBytes }
+
+// bring brings the next piece of it.
+func (m *memory) bring() {
+	to := m.brought + imagePiece
+	if m.brought >= uint64(m.image.Used()) {
+		to = (m.brought/zeroPiece + 1) * zeroPiece
+	}
+	to = min(to, m.size)
+	m.reserved.Bring(int(m.brought), int(to))
+	m.brought = to
+}
+
+// grown is what happens when a guest has grown its memory in the middle of a
+// slice. A long one could write all of it.
+func (m *memory) grown() {
+	for m.arena.hasty() && m.lazy() {
+		m.bring()
+	}
+}
+
+// reset puts the memory back to its image.
+func (m *memory) reset() error {
+	written, err := m.reserved.Reset()
+	if written < 0 {
+		m.brought = 0
+	}
+	return err
 }
 
 // Free does nothing: see arena.

@@ -14,21 +14,28 @@ func TestSlicesFollowTheTimeThatTheyTake(t *testing.T) {
 	now := time.Unix(0, 0)
 	for i, step := range []struct {
 		took time.Duration
+		lazy bool
 		want int32
 	}{
-		{time.Hour, wasmbin.DefaultSlice}, // the first has no beginning
-		{brief - 1, 2 * wasmbin.DefaultSlice},
-		{0, wasmbin.MaxSlice},
-		{0, wasmbin.MaxSlice},
-		{brief, wasmbin.MaxSlice},
-		{lengthy, wasmbin.MaxSlice},
-		{lengthy + 1, wasmbin.MaxSlice / 4},
-		{time.Second, minSlice},
-		{time.Second, minSlice},
-		{brief - 1, 2 * minSlice},
+		{time.Hour, false, lazySlice}, // the first has no beginning
+		{brief - 1, false, 2 * lazySlice},
+		{0, false, 4 * lazySlice},
+		{0, false, 8 * lazySlice},
+		{0, false, wasmbin.MaxSlice},
+		{0, false, wasmbin.MaxSlice},
+		{brief, false, wasmbin.MaxSlice},
+		{lengthy, false, wasmbin.MaxSlice},
+		{lengthy + 1, false, wasmbin.MaxSlice / 4},
+		{time.Second, false, wasmbin.MaxSlice / 16},
+		{time.Second, false, minSlice},
+		{time.Second, false, minSlice},
+		{brief - 1, false, 2 * minSlice},
+		{0, true, lazySlice},
+		{0, true, lazySlice},
+		{0, false, 2 * lazySlice},
 	} {
 		now = now.Add(step.took)
-		if got := p.next(now); got != step.want {
+		if got := p.next(now, step.lazy); got != step.want {
 			t.Errorf("step %d: %d, want %d", i, got, step.want)
 		}
 	}

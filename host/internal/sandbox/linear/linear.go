@@ -16,6 +16,7 @@ const Page = 4096
 // ranges that show it.
 type Image struct {
 	size int
+	used int    // bytes up to the last page that is not all zeros
 	file file   // where ranges map it from; none: they are filled by copying
 	data []byte // what is put back; read only
 }
@@ -26,15 +27,43 @@ func NewImage(mem []byte) (*Image, error) {
 	if len(mem)%Page != 0 {
 		return nil, errors.New("linear: a memory that is no multiple of its pages")
 	}
-	img := &Image{size: len(mem)}
+	img := &Image{size: len(mem), used: used(mem)}
 	if err := img.hold(mem); err != nil {
 		return nil, err
 	}
 	return img, nil
 }
 
-// Size is the size of the captured memory in bytes.
-func (i *Image) Size() int { return i.size }
+// Size is the size of the captured memory in bytes, 0 without an image.
+func (i *Image) Size() int {
+	if i == nil {
+		return 0
+	}
+	return i.size
+}
+
+// Used is how many bytes there are up to the end of the last page that is not all
+// zeros, 0 without an image.
+func (i *Image) Used() int {
+	if i == nil {
+		return 0
+	}
+	return i.used
+}
+
+func used(mem []byte) int {
+	for n := len(mem); n > 0; n -= Page {
+		if !zeros(mem[n-Page : n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+func zeros(page []byte) bool {
+	var none [Page]byte
+	return string(page) == string(none[:])
+}
 
 // Bytes is the captured memory. It must not be written: it may be mapped without
 // the right to.
@@ -45,7 +74,6 @@ type Range struct {
 	image *Image
 	all   []byte // as much as may ever be used
 	high  int    // bytes that the guest may have written
-	huge  bool   // large pages were asked for
 	exact bool   // the kernel says which pages were written
 	pages []region
 }
@@ -73,24 +101,17 @@ func (r *Range) Slice(n int) []byte {
 		return nil
 	}
 	r.high = max(r.high, n)
-	if start := r.imageSize() + manySmall; n > start && !r.huge {
-		r.huge = true
-		r.largePages(start)
-	}
 	return r.all[:n:n]
 }
 
-// manySmall is how far a memory grows in small pages, in bytes. Beyond it large
-// ones are asked for: the system takes microseconds to bring a page when it is
-// written for the first time, and a guest that writes one byte in each holds the
-// whole process up meanwhile.
-const manySmall = 4 << 20
-
-func (r *Range) imageSize() int {
-	if r.image == nil {
-		return 0
+// Bring has the system bring the pages from one offset to another, as if they
+// were written, and in large pages where it can. It takes a fraction of as many
+// first writes, and blocks while other goroutines run. It changes nothing that is
+// read. Where the system does not know how, nothing happens.
+func (r *Range) Bring(from, to int) {
+	if to = min(to, len(r.all)); from < to {
+		r.bring(from, to)
 	}
-	return r.image.size
 }
 
 // Grown says that more than the image was in use since the last Reset.

@@ -37,10 +37,9 @@ func (i *Image) fill(fd int, mem []byte) error {
 	if err := unix.Ftruncate(fd, int64(len(mem))); err != nil {
 		return fmt.Errorf("making room for an image: %w", err)
 	}
-	var zero [Page]byte
 	for at := 0; at < len(mem); at += Page {
 		page := mem[at : at+Page]
-		if string(page) == string(zero[:]) {
+		if zeros(page) {
 			continue // a page that is not there reads as zeros
 		}
 		if _, err := unix.Pwrite(fd, page, int64(at)); err != nil {
@@ -84,32 +83,36 @@ func (r *Range) reserve(limit int) error {
 	return nil
 }
 
-// show puts the image at the front of the range.
+// show puts the image at the front of the range, up to where it is all zeros: so
+// is the range, whose pages are cheaper than those of a file.
 func (r *Range) show() error {
-	if r.image == nil || r.image.size == 0 {
+	if r.image.Size() == 0 {
 		return nil
 	}
 	if r.image.file < 1 {
 		r.copyBack()
 		return nil
 	}
+	r.exact = true
+	if r.image.used == 0 {
+		return nil
+	}
 	at := unsafe.Pointer(unsafe.SliceData(r.all))
-	_, err := unix.MmapPtr(int(r.image.file), 0, at, uintptr(r.image.size),
+	_, err := unix.MmapPtr(int(r.image.file), 0, at, uintptr(r.image.used),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
 	if err != nil {
 		return fmt.Errorf("mapping an image: %w", err)
 	}
-	r.exact = true
 	return nil
 }
 
-// largePages asks for pages of 2 MiB from an offset on. Where there are none, the
-// small ones do.
-func (r *Range) largePages(from int) {
+// bring asks for the pages; kernels before 5.14 refuse. Large pages are 2 MiB.
+func (r *Range) bring(from, to int) {
 	const large = 2 << 20
-	if from = (from + large - 1) / large * large; from < len(r.all) {
-		_ = unix.Madvise(r.all[from:], unix.MADV_HUGEPAGE)
+	if from%large == 0 && to-from == large && from >= r.image.Used() {
+		_ = unix.Madvise(r.all[from:to], unix.MADV_HUGEPAGE)
 	}
+	_ = unix.Madvise(r.all[from/Page*Page:to], unix.MADV_POPULATE_WRITE)
 }
 
 // renew forgets everything that was written: the private pages go, and what is

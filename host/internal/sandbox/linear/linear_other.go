@@ -40,7 +40,7 @@ func (r *Range) putBack() (int, error) {
 	return -1, nil
 }
 
-func (*Range) largePages(int) {}
+func (*Range) bring(int, int) {}
 
 // Close gives the range back. No guest may use it any more.
 func (r *Range) Close() error {

@@ -42,36 +42,65 @@ func newRange(t testing.TB, mem []byte, limit int) *Range {
 // A range is the image after each call, byte for byte, whatever the call wrote,
 // and by each way of putting it back.
 func TestResetBringsTheImageBack(t *testing.T) {
-	mem := pattern(64)
-	ways := map[string]func(*Range){
+	changes := map[string]func(*Range){
 		"as the system does": func(*Range) {},
 		"by copying all":     func(r *Range) { r.exact = false },
 	}
-	for name, change := range ways {
-		t.Run(name, func(t *testing.T) {
-			r := newRange(t, mem, 128*Page)
-			change(r)
-			rnd := rand.New(rand.NewPCG(3, 4))
-			for i := range 500 {
-				size := len(mem)
-				if i%7 == 0 {
-					size += (1 + i%64) * Page
-				}
-				b := r.Slice(size)
-				for range rnd.IntN(40) {
-					b[rnd.IntN(size)] = byte(rnd.Uint32())
-				}
-				if _, err := r.Reset(); err != nil {
-					t.Fatal(err)
-				}
-				if r.Grown() || !bytes.Equal(r.Slice(len(mem)), mem) {
-					t.Fatalf("after call %d the range is not the image", i)
-				}
-			}
-			if b := r.Slice(128 * Page)[len(mem):]; !bytes.Equal(b, make([]byte, len(b))) {
-				t.Error("what lies above the image is not zero")
-			}
-		})
+	ends := map[string]int{"": 0, " of an image that ends in zeros": 40 * Page, " of zeros alone": 64 * Page}
+	for name, change := range changes {
+		for what, zeros := range ends {
+			t.Run(name+what, func(t *testing.T) {
+				mem := pattern(64)
+				clear(mem[len(mem)-zeros:])
+				r := newRange(t, mem, 128*Page)
+				change(r)
+				comesBack(t, r, mem)
+			})
+		}
+	}
+}
+
+func comesBack(t *testing.T, r *Range, mem []byte) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for i := range 500 {
+		size := len(mem)
+		if i%7 == 0 {
+			size += (1 + i%64) * Page
+		}
+		b := r.Slice(size)
+		if i%5 == 0 {
+			from := rnd.IntN(size)
+			r.Bring(from, from+rnd.IntN(2*size))
+		}
+		for range rnd.IntN(40) {
+			b[rnd.IntN(size)] = byte(rnd.Uint32())
+		}
+		if _, err := r.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		if r.Grown() || !bytes.Equal(r.Slice(len(mem)), mem) {
+			t.Fatalf("after call %d the range is not the image", i)
+		}
+	}
+	if b := r.Slice(128 * Page)[len(mem):]; !bytes.Equal(b, make([]byte, len(b))) {
+		t.Error("what lies above the image is not zero")
+	}
+}
+
+// To bring pages changes nothing in them, whether they were written or not.
+func TestBringingChangesNothing(t *testing.T) {
+	mem := pattern(64)
+	clear(mem[32*Page:])
+	r := newRange(t, mem, 3<<20)
+	b := r.Slice(3 << 20)
+	b[5*Page], b[40*Page], b[2<<20] = 1, 2, 3
+	want := bytes.Clone(b)
+	for _, at := range [][2]int{{0, 64 * Page}, {17, 18}, {0, 2 << 20}, {2 << 20, 4 << 20}, {9, 9}, {5 << 20, 6 << 20}} {
+		r.Bring(at[0], at[1])
+		if !bytes.Equal(b, want) {
+			t.Fatalf("%v: the memory changed", at)
+		}
 	}
 }
 
