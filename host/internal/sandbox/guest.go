@@ -25,6 +25,7 @@ type guest struct {
 	running    *export // that was called; nil: none
 	stackLimit int64   // bytes
 	pace       pace
+	pieces     int // of memory that were brought before the slice
 
 	arena     *arena
 	sink      *hostfn.LogSink

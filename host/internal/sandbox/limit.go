@@ -42,19 +42,25 @@ func (g *guest) pause() int32 {
 }
 
 // lazy says that much of the guest's memory has not come yet. When a slice took
-// long, it was probably for that, and the next piece is brought.
+// long, it was probably for that, and more is brought; a guest that goes on so is
+// brought more each time, as it would be ahead otherwise.
 func (g *guest) lazy(now time.Time) (lazy bool) {
-	slow := now.Sub(g.pace.since) > lengthy && now.Sub(g.watch.start) > shortCall
+	pieces := 0
+	if now.Sub(g.pace.since) > lengthy && now.Sub(g.watch.start) > shortCall {
+		pieces = min(2*g.pieces+1, maxPieces)
+	}
+	g.pieces = pieces
 	for _, m := range g.arena.given {
-		if m.lazy() {
-			lazy = true
-			if slow {
-				m.bring()
-			}
+		lazy = lazy || m.lazy()
+		for n := pieces; n > 0 && m.lazy(); n-- {
+			m.bring()
 		}
 	}
 	return lazy
 }
+
+// maxPieces are brought at once, in a millisecond or two.
+const maxPieces = 7
 
 // shortCall is how long a call takes for which nothing is brought.
 const shortCall = time.Millisecond

@@ -71,11 +71,12 @@ func (i *Image) Bytes() []byte { return i.data }
 
 // Range is an address range for one memory. It belongs to one guest at a time.
 type Range struct {
-	image *Image
-	all   []byte // as much as may ever be used
-	high  int    // bytes that the guest may have written
-	exact bool   // the kernel says which pages were written
-	pages []region
+	image   *Image
+	all     []byte // as much as may ever be used
+	high    int    // bytes that the guest may have written
+	brought bool   // some that was not written may be there
+	exact   bool   // the kernel says which pages were written
+	pages   []region
 }
 
 // NewRange reserves limit bytes that begin with the image, which may be nil. It
@@ -110,6 +111,7 @@ func (r *Range) Slice(n int) []byte {
 // read. Where the system does not know how, nothing happens.
 func (r *Range) Bring(from, to int) {
 	if to = min(to, len(r.all)); from < to {
+		r.brought = true
 		r.bring(from, to)
 	}
 }
@@ -123,9 +125,11 @@ const maxWritten = 2048
 
 // Reset puts the range back to the image and zeros. No guest may run in it. It
 // returns how many pages were written; -1 says that all were put back, without a
-// look at which.
+// look at which. After [Range.Bring] all are: what was brought and not written
+// would stay, and be as much as the image.
 func (r *Range) Reset() (int, error) {
-	if r.Grown() {
+	if r.Grown() || r.brought {
+		r.brought = false
 		return -1, r.renew()
 	}
 	n, err := r.putBack()
