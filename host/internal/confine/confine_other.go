@@ -9,3 +9,6 @@ func Files(Paths) error { return ErrUnsupported }
 // Calls leaves the process no call of the system that its work does not need. The
 // error is [ErrUnsupported].
 func Calls() error { return ErrUnsupported }
+
+// Shield does nothing.
+func Shield() {}

@@ -241,6 +241,23 @@ func (d *Folder) Chtimes(name string, atime, mtime time.Time) error {
 	return guestError(errors.Join(err, f.Close()))
 }
 
+// ChtimesOf is [Folder.Chtimes] for an open file, unless name is something else's
+// by now: that is fs.ErrNotExist.
+func (d *Folder) ChtimesOf(f *File, name string, atime, mtime time.Time) error {
+	own, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	is, err := d.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(own, is) {
+		return fs.ErrNotExist
+	}
+	return d.Chtimes(name, atime, mtime)
+}
+
 // change runs do on the directory that holds name, once it is clear that the
 // folder may be changed there. Nothing is changed in a .git folder, and none is
 // made: its files make Git run programs.

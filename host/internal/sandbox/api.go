@@ -44,6 +44,9 @@ type Source struct {
 	// Session lets a guest live for a run: calls with the same Call.Session have
 	// the same one. Otherwise each has a fresh guest.
 	Session bool
+	// Isolated runs the guests in a process of their own, which can reach nothing but
+	// this one: see [Worker].
+	Isolated bool
 	// Inspect links every import of the host, as refusals where there is no
 	// grant, so that a module can be looked at without being granted anything.
 	Inspect bool
@@ -74,6 +77,7 @@ type Call struct {
 
 	seat   *seat
 	shared *shared
+	parent *parentCall // whose process opens the doors
 }
 
 // Outcome is what came of a call. It is complete whatever happened.

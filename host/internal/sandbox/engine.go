@@ -20,6 +20,9 @@ type Options struct {
 	// own limit is larger runs alone. 0: half of the machine's memory, or of what
 	// the process may use of it where the system says.
 	Memory int64
+	// WeakIsolation lets isolated modules run in a process that is not shut off from
+	// the system where the system has no walls. False: they are refused there.
+	WeakIsolation bool
 	// Logger is told what an operator should know. Nil: nothing is logged.
 	Logger *slog.Logger
 }
@@ -29,6 +32,7 @@ type Engine struct {
 	cache    codeCache
 	log      *slog.Logger
 	idle     *idlers
+	weak     bool      // see Options.WeakIsolation
 	workers  *workers  // nil: modules are compiled in this process
 	told     sync.Once // that modules are
 	queue    *queue
@@ -58,6 +62,7 @@ func New(o Options) (*Engine, error) {
 	}
 	all := newQueue(o.Memory)
 	return &Engine{
+		weak:  o.WeakIsolation,
 		queue: all, sessions: newSessions(all),
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,

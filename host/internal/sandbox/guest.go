@@ -28,11 +28,12 @@ type guest struct {
 	pieces     int // of memory that were brought before the slice
 
 	arena     *arena
-	sink      *hostfn.LogSink
-	redact    *redact.Set         // what is taken out of all it says; nil: nothing
-	http      *hostfn.HTTPSession // nil without a grant
-	folders   *hostfn.Folders     // nil without a grant
-	kv        *hostfn.KV          // of the run; nil without a grant
+	parent    *parentCall // whose process opens the doors; nil: this one does
+	sink      logSink
+	redact    *redact.Set     // what is taken out of all it says; nil: nothing
+	http      httpDoor        // nil without a grant
+	folders   *hostfn.Folders // nil without a grant
+	kv        store           // of the run; nil without a grant
 	state     map[string]json.RawMessage
 	responses responses
 	sys       *system      // nil until the guest is configured
@@ -70,26 +71,38 @@ func newGuest(ctx context.Context, p policy.Policy, h *hostfn.HTTP, c Call) (*gu
 	if c.shared != nil {
 		g.progress, g.pacer = c.Progress, &c.shared.progress
 	}
-	if c.shared != nil && p.Grants.KV {
-		g.kv = c.shared.kv
+	if c.parent != nil {
+		c.parent.open(g)
+	} else if err := g.open(h, c.shared); err != nil {
+		return nil, err
+	}
+	if g.kv != nil {
 		g.responses.limit += storeAnswers(p.Limits.KV)
 	}
-	if h != nil && len(p.Grants.HTTP) > 0 {
-		g.http = h.Session()
+	if g.http != nil {
 		g.trace.watch(g.http)
-	}
-	if len(p.Grants.Read)+len(p.Grants.Write) > 0 {
-		f, err := hostfn.OpenFolders(p.Grants.Read, p.Grants.Write, p.Limits.Files)
-		if err != nil {
-			return nil, err
-		}
-		g.folders = f
 	}
 	ctx, g.watch = newStopwatch(ctx, p.Limits.Timeout)
 	ctx = context.WithValue(ctx, guestKey{}, g)
 	g.ctx = ctx
 	g.arena.inLong = g.inLong
 	return g, nil
+}
+
+// open opens the doors that were granted.
+func (g *guest) open(h *hostfn.HTTP, common *shared) error {
+	if common != nil && common.kv != nil {
+		g.kv = common.kv
+	}
+	if h != nil && len(g.grants.HTTP) > 0 {
+		g.http = h.Session()
+	}
+	if len(g.grants.Read)+len(g.grants.Write) == 0 {
+		return nil
+	}
+	var err error
+	g.folders, err = hostfn.OpenFolders(g.grants.Read, g.grants.Write, g.limits.Files)
+	return err
 }
 
 // close gives back what the call held. The guest does not run any more.

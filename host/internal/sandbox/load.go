@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/wagent-dev/wagent/host/internal/hostfn"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/wasmbin"
 )
 
 // Load checks and compiles a module; none of its code runs. The error is a
@@ -65,6 +66,11 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	}
 	if err := p.entry.seal(); err != nil {
 		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
+	}
+	if src.Isolated {
+		if err := e.moveOut(ctx, m, p, code); err != nil {
+			return nil, err
+		}
 	}
 	if len(src.Policy.Grants.HTTP) > 0 {
 		m.http = hostfn.NewHTTP(src.Policy.Grants.HTTP, httpOptions(&src))
@@ -129,23 +135,31 @@ func compileIn(ctx context.Context, entry *cacheEntry, wasm []byte, code *guestC
 			p = nil
 		}
 	}()
-	p.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(entry.cache))
-	if p.wasi, err = linkWASI(ctx, p.runtime); err != nil {
+	if err = p.compile(ctx, code.out, how); err != nil {
 		return p, err
 	}
-	if err = errors.Join(linkWagent(ctx, p.runtime), linkPause(ctx, p.runtime)); err != nil {
-		return p, err
-	}
-	p.mutable = code.out.Mutable
-	p.exact = code.out.Exact
 	p.fromGo = code.module.WrittenIn("Go")
-	if p.code, err = p.runtime.CompileModule(how.context(ctx), code.out.Wasm); err != nil {
-		return p, how.failed(ctx, err)
-	}
-	p.funcs = p.code.ExportedFunctions()
 	p.info = inspect(wasm, code.module)
 	p.info.Rewritten = rewritten(code)
 	return p, nil
+}
+
+// compile makes native code of what was rewritten, in a new runtime.
+func (p *part) compile(ctx context.Context, out *wasmbin.Output, how compiling) (err error) {
+	p.runtime = wazero.NewRuntimeWithConfig(ctx, runtimeConfig(p.entry.cache))
+	if p.wasi, err = linkWASI(ctx, p.runtime); err != nil {
+		return err
+	}
+	if err = errors.Join(linkWagent(ctx, p.runtime), linkPause(ctx, p.runtime)); err != nil {
+		return err
+	}
+	p.mutable = out.Mutable
+	p.exact = out.Exact
+	if p.code, err = p.runtime.CompileModule(how.context(ctx), out.Wasm); err != nil {
+		return how.failed(ctx, err)
+	}
+	p.funcs = p.code.ExportedFunctions()
+	return nil
 }
 
 // runtimeConfig is how every module runs. How much memory it gets is decided

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,10 @@ import (
 	"github.com/wagent-dev/wagent/host/internal/testkit"
 	"github.com/wagent-dev/wagent/host/policy"
 )
+
+// isolatedRun has every module that a test loads run its guests in a process of its
+// own: go test -isolated -run …
+var isolatedRun = flag.Bool("isolated", false, "run guests in other processes")
 
 var builds testkit.Builds
 
@@ -50,6 +55,7 @@ func source(t testing.TB, name string) Source {
 // load loads a module, with changes to its source.
 func load(t testing.TB, e *Engine, src Source, change ...func(*Source)) *Module {
 	t.Helper()
+	src.Isolated = *isolatedRun
 	for _, f := range change {
 		f(&src)
 	}

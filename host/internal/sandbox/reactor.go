@@ -252,7 +252,7 @@ func (s *guests) ownGuest(g *guest) (*guest, error) {
 	}
 	own, err := newGuest(g.ctx, policy.Policy{Limits: limits, Grants: policy.Grants{
 		Clock: s.grants.Clock, Read: s.grants.Read, Write: s.grants.Write,
-	}}, nil, Call{})
+	}}, nil, Call{parent: g.parent})
 	if err == nil {
 		own.shared = true
 	}

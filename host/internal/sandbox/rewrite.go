@@ -18,11 +18,15 @@ type guestCode struct {
 
 // start is what instances are when they are made.
 func (c *guestCode) start() snapshot {
-	s := snapshot{memory: c.memory}
-	if !c.out.Exact {
+	return startOf(c.memory, c.out)
+}
+
+func startOf(memory *linear.Image, out *wasmbin.Output) snapshot {
+	s := snapshot{memory: memory}
+	if !out.Exact {
 		return s // the engine sets them
 	}
-	for _, g := range c.out.Mutable {
+	for _, g := range out.Mutable {
 		s.globals = append(s.globals, g.Init)
 	}
 	return s

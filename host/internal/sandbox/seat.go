@@ -23,6 +23,7 @@ type seat struct {
 // else of a call dies with that: descriptors, budgets, the blocks of a plugin.
 type kept struct {
 	in     *instance
+	away   *awayGuest        // that is in another process; then there is nothing else but size
 	size   int64             // of the memory and the variables, in bytes
 	mono   int64             // of the monotonic clock when the call ended, in nanoseconds
 	since  time.Time         // then
@@ -91,7 +92,11 @@ func (s *seat) put(in *instance, well bool) {
 		s.gone()
 		return
 	}
-	k := keep(in)
+	s.retain(keep(in))
+}
+
+// retain keeps a guest whose call went well.
+func (s *seat) retain(k *kept) {
 	all := s.session.all
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -124,7 +129,7 @@ func (s *seat) throwAway() {
 	if s.kept == nil {
 		return
 	}
-	s.kept.in.discard()
+	s.kept.discard()
 	s.session.all.queue.hold(-s.kept.size)
 	s.kept = nil
 	s.goneLocked()
@@ -163,6 +168,15 @@ func (s *seat) settle(fault bool) int {
 	lost := s.lost
 	s.lost = 0
 	return lost
+}
+
+// discard ends a guest that is in no call.
+func (k *kept) discard() {
+	if k.away != nil {
+		k.away.forget()
+		return
+	}
+	k.in.discard()
 }
 
 // keep takes a guest out of its call without putting anything back.

@@ -47,7 +47,7 @@ func FuzzStoreDoor(f *testing.F) {
 			if res := door.guarded(w.guest, w.mod, args); res <= int64(abi.ErrInternal) {
 				t.Fatalf("%s%d: %d", door.name, args, res)
 			}
-			if held > p.Limits.KV || held != w.guest.kv.Used() || w.guest.responses.held > w.guest.responses.limit {
+			if held > p.Limits.KV || held != w.guest.kv.(*hostfn.KV).Used() || w.guest.responses.held > w.guest.responses.limit {
 				t.Fatalf("%s%d: %d bytes are held, %d wait", door.name, args, held, w.guest.responses.held)
 			}
 		}

@@ -40,11 +40,7 @@ func newSystem(g *guest, stdin io.Reader, stdout io.Writer, args []string) *syst
 	for _, name := range slices.Sorted(maps.Keys(g.grants.Env)) {
 		s.env = append(s.env, name+"="+g.grants.Env[name])
 	}
-	var folders []*hostfn.Folder
-	if g.folders != nil {
-		folders = g.folders.Mounts()
-	}
-	s.open = newFDTable(stdin, stdout, g.log(), folders, g.limits.Files.Open)
+	s.open = newFDTable(stdin, stdout, g.log(), g.mounts(), g.limits.Files.Open)
 	g.trace.probe(s)
 	return s
 }

@@ -24,7 +24,7 @@ type listing struct {
 
 // rewind goes to the beginning, where the names are that the host's system
 // leaves out.
-func (l *listing) rewind(f *hostfn.File) errno {
+func (l *listing) rewind(f file) errno {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return errnoOf(err)
 	}
@@ -33,7 +33,7 @@ func (l *listing) rewind(f *hostfn.File) errno {
 }
 
 // next replaces the page by the one after it.
-func (l *listing) next(f *hostfn.File) errno {
+func (l *listing) next(f file) errno {
 	page, err := f.ReadDir(0)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(page) == 0:

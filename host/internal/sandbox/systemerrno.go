@@ -47,6 +47,9 @@ func errnoOf(err error) errno {
 	if err == nil {
 		return 0
 	}
+	if away, ok := errors.AsType[doorError](err); ok {
+		return errno(away)
+	}
 	for _, p := range []struct {
 		from error
 		to   errno

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-
-	"github.com/wagent-dev/wagent/host/internal/hostfn"
 )
 
 // descriptor is what a number of the guest stands for: a stream, a folder that
@@ -17,10 +15,10 @@ type descriptor struct {
 	in  io.Reader // standard input
 	out io.Writer // standard output or error
 
-	folder  *hostfn.Folder // nil for a stream
-	path    string         // in the folder; "." is the folder itself
-	file    *hostfn.File   // nil for a granted folder that was not read yet
-	granted bool           // the guest was given it and did not open it
+	folder  folder // nil for a stream
+	path    string // in the folder; "." is the folder itself
+	file    file   // nil for a granted folder that was not read yet
+	granted bool   // the guest was given it and did not open it
 	dir     bool
 
 	read, write bool
@@ -42,7 +40,7 @@ func (d *descriptor) stream() bool { return d.folder == nil }
 
 // opened returns the file behind a descriptor. A granted folder is opened when
 // the guest first reads it.
-func (d *descriptor) opened() (*hostfn.File, errno) {
+func (d *descriptor) opened() (file, errno) {
 	if d.stream() {
 		return nil, wasiSpipe
 	}
@@ -93,7 +91,7 @@ func (t *fdTable) setFlags(flags map[uint64]uint16) {
 
 // newFDTable gives the streams and folders their numbers, and leaves room
 // for as many files as may be open.
-func newFDTable(stdin io.Reader, stdout, stderr io.Writer, folders []*hostfn.Folder, files int) fdTable {
+func newFDTable(stdin io.Reader, stdout, stderr io.Writer, folders []folder, files int) fdTable {
 	t := fdTable{byNumber: make(map[uint64]*descriptor)}
 	first := []*descriptor{
 		{in: stdin, read: true},

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
-
-	"github.com/wagent-dev/wagent/host/internal/hostfn"
 )
 
 // maxSystemPath is the longest path that is read from the guest.
@@ -21,7 +19,7 @@ const maxSystemPath = 4095
 
 // place is where a path of the guest leads.
 type place struct {
-	folder *hostfn.Folder
+	folder folder
 	name   string
 }
 

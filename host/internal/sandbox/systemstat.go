@@ -6,7 +6,6 @@ package sandbox
 import (
 	"io/fs"
 	"math"
-	"os"
 	"time"
 
 	"github.com/tetratelabs/wazero/sys"
@@ -201,21 +200,11 @@ func (s *system) fdSetTimes(_ guestMemory, a []uint64) errno {
 	return errnoOf(d.setTimes(atime, mtime))
 }
 
-// setTimes goes by the name, as the host has nothing else, so it looks whether
-// that is still the file's.
 func (d *descriptor) setTimes(atime, mtime time.Time) error {
-	own, err := d.stat()
-	if err != nil {
-		return err
+	if d.file == nil { // a granted folder, which has no other name
+		return d.folder.Chtimes(d.path, atime, mtime)
 	}
-	now, err := d.folder.Stat(d.path)
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(own, now) {
-		return fs.ErrNotExist
-	}
-	return d.folder.Chtimes(d.path, atime, mtime)
+	return d.file.Chtimes(d.path, atime, mtime)
 }
 
 // Which times are set, and to what.

@@ -119,7 +119,7 @@ func (n Need) same(o Need) bool {
 }
 
 // watch listens to the requests of a call.
-func (t *Trace) watch(s *hostfn.HTTPSession) {
+func (t *Trace) watch(s httpDoor) {
 	if t != nil && s != nil {
 		s.Watch(func(end hostfn.HTTPEnd) { t.http = &end })
 	}

@@ -37,7 +37,7 @@ var entered atomic.Bool //nolint:gochecknoglobals // see above
 
 // Worker makes the process a worker of its parent, and ends it, if that is what it
 // was started as. Otherwise it returns at once, and from then on engines have what
-// they compile compiled by such workers.
+// they compile compiled by such workers, and can have guests run by them.
 func Worker() {
 	if len(os.Args) == 2 {
 		switch os.Args[1] {
@@ -46,6 +46,11 @@ func Worker() {
 			os.Exit(work(os.Stdin, os.Stdout, open))
 		case enclosedArg:
 			os.Exit(work(os.Stdin, os.Stdout, nil))
+		case isolateArg:
+			open := encloseGuests()
+			os.Exit(runGuests(os.Stdin, os.Stdout, open))
+		case isolateEnclosedArg:
+			os.Exit(runGuests(os.Stdin, os.Stdout, nil))
 		}
 	}
 	entered.Store(true)

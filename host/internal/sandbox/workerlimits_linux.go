@@ -39,18 +39,48 @@ func bound(o order) {
 	set(unix.RLIMIT_DATA, data, data)
 }
 
+// boundGuests gives a process that runs guests limits of the system: what their
+// memories and stacks may take and the process itself, no file, few descriptors.
+func boundGuests(o *loadOrder) {
+	closeInherited()
+	confine.Shield()
+	set := func(resource int, limit uint64) {
+		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit})
+	}
+	l := o.Policy.Limits
+	guests := uint64(o.Calls+maxIdle) * uint64(l.Memory+stackLimit(l.Memory)+o.Tables+extismKernel)
+	set(unix.RLIMIT_CORE, 0)
+	set(unix.RLIMIT_NOFILE, guestsFiles)
+	set(unix.RLIMIT_FSIZE, uint64(l.Memory)) // of images, which have no name
+	set(unix.RLIMIT_DATA, dataSize()+uint64(guestsMemory)+memorySlack+guests)
+}
+
+// guestsFiles is how many descriptors a process that runs guests may have: its
+// pipes, its code while that is loaded, two images, and what Go's runtime takes.
+const guestsFiles = 64
+
 // enclose takes from a worker all files but those of its folder, and executes it
 // again. It returns why that cannot be.
 func enclose() error {
+	return encloseIn(confine.Paths{Read: []string{"/proc/self"}, Write: []string{"."}}, enclosedArg)
+}
+
+// encloseGuests does the same to a process that runs guests, which has its folder to
+// read.
+func encloseGuests() error {
+	return encloseIn(confine.Paths{Read: []string{"/proc/self", "."}}, isolateEnclosedArg)
+}
+
+func encloseIn(left confine.Paths, arg string) error {
 	closeInherited()
 	runtime.LockOSThread() // Landlock is of the thread, and of what it executes
 	defer runtime.UnlockOSThread()
 	const self = "/proc/self/exe"
-	left := confine.Paths{Run: append(confine.Libraries(), self), Read: []string{"/proc/self"}, Write: []string{"."}}
+	left.Run = append(confine.Libraries(), self)
 	if err := confine.Files(left); err != nil {
 		return err
 	}
-	return unix.Exec(self, []string{os.Args[0], enclosedArg}, nil)
+	return unix.Exec(self, []string{os.Args[0], arg}, nil)
 }
 
 // closeInherited closes the descriptors that somebody above us left open: all

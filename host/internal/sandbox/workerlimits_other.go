@@ -10,3 +10,7 @@ func bound(order) {}
 
 // enclose takes from a worker what it does not need: here nothing can be.
 func enclose() error { return confine.ErrUnsupported }
+
+func encloseGuests() error { return confine.ErrUnsupported }
+
+func boundGuests(*loadOrder) {}

@@ -1,0 +1,298 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/sdk/abi"
+)
+
+// Attack: a module finds a fault in the engine, and its native code does in the
+// process what it likes.
+//
+// The guests of an isolated module run in a process that holds nothing, can reach
+// nothing and serves no other module; see isolateguest.go. All that decides is on
+// this side of its pipes: the policy, the doors, the secrets, the time.
+
+// isolated is the speaker of a module whose guests run in another process. It has
+// one process at a time, which begins with the module and anew after it was ended.
+type isolated struct {
+	src     *Source
+	engine  *Engine
+	write   func(*abi.Request) ([]byte, error) // as the module's ABI does
+	order   loadOrder
+	image   []byte // code and memory
+	dir     string // where the code is kept; empty: nowhere
+	limit   time.Duration
+	atOnce  chan struct{}
+	stopped chan struct{} // is closed with the module
+
+	mu     sync.Mutex
+	proc   *guestProcess
+	kept   uint64 // the number of the last guest of a session
+	closed bool
+}
+
+// callsAtOnce is how many calls of an isolated module run at once. Others wait.
+const callsAtOnce = 16
+
+// isolate makes the speaker and begins its process. It takes nothing of p, which
+// is closed by the caller.
+func (e *Engine) isolate(ctx context.Context, m *Module, p *part, code *guestCode, local speaker) (*isolated, error) {
+	if e.workers == nil {
+		return nil, refuse(LoadUnsupported, "the module wants a process of its own, and this program does not start any: host.Worker has to be called first in main", "")
+	}
+	order := loadOrder{
+		Name: m.src.Name, ABI: p.info.ABI, Export: m.src.Export, Text: m.src.Text, Config: m.src.Config,
+		Policy: withoutHost(m.src.Policy), Info: p.info, Mutable: code.out.Mutable, Exact: code.out.Exact,
+		FromGo: p.fromGo, Tables: m.tables, Code: len(code.out.Wasm), Calls: callsAtOnce, Weak: e.weak,
+	}
+	image := bytes.Clone(code.out.Wasm)
+	if code.memory != nil {
+		order.Memory = code.memory.Size()
+		image = append(image, code.memory.Bytes()[:code.memory.Used()]...)
+	}
+	i := &isolated{
+		src: &m.src, engine: e, write: local.encode, order: order, image: image,
+		limit: fencesOf(len(code.out.Wasm)).time, atOnce: make(chan struct{}, callsAtOnce), stopped: make(chan struct{}),
+	}
+	if p.entry.onDisk() {
+		i.dir, i.order.Cached = p.entry.dir, true
+	}
+	_, err := i.process(ctx)
+	return i, err
+}
+
+// moveOut has the guests of m run in another process, and frees what was loaded for
+// this one.
+func (e *Engine) moveOut(ctx context.Context, m *Module, p *part, code *guestCode) error {
+	away, err := e.isolate(ctx, m, p, code, m.speaks)
+	err = errors.Join(err, m.speaks.close(context.WithoutCancel(ctx)))
+	m.speaks = away
+	if err != nil && away != nil {
+		err = errors.Join(err, away.close(ctx))
+	}
+	return err
+}
+
+// withoutHost is a policy without what only this process has to know.
+func withoutHost(p policy.Policy) policy.Policy {
+	bare := func(ms []policy.Mount) []policy.Mount {
+		out := slices.Clone(ms)
+		for i := range out {
+			out[i].Host = ""
+		}
+		return out
+	}
+	p.Grants.Read, p.Grants.Write = bare(p.Grants.Read), bare(p.Grants.Write)
+	return p
+}
+
+func (i *isolated) encode(req *abi.Request) ([]byte, error) { return i.write(req) }
+
+// close ends the process. No call runs any more.
+func (i *isolated) close(context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return nil
+	}
+	i.closed = true
+	if i.proc != nil {
+		i.proc.end()
+	}
+	return nil
+}
+
+// process returns the process, and begins one if there is none.
+func (i *isolated) process(ctx context.Context) (*guestProcess, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return nil, moduleClosed()
+	}
+	if i.proc != nil {
+		if i.proc.alive() {
+			return i.proc, nil
+		}
+		i.proc.end()
+		i.proc = nil
+	}
+	limited, cancel := context.WithTimeout(ctx, i.limit)
+	defer cancel()
+	p, err := i.engine.workers.begin(limited, i)
+	if err == nil {
+		i.proc = p
+	}
+	return p, err
+}
+
+func (i *isolated) describe(g *guest) ([]byte, error) {
+	ans, err := i.ask(g, &callOrder{Describe: true}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return ans.raw, nil
+}
+
+func (i *isolated) call(g *guest, req *request) (*answer, error) {
+	o := &callOrder{Tool: req.Tool, State: readableState(g)}
+	if g.seat == nil {
+		return i.ask(g, o, req.input, nil)
+	}
+	return i.inSession(g, o, req.input)
+}
+
+// readableState are the values of the run's state that the guest may read.
+func readableState(g *guest) map[string]json.RawMessage {
+	out := maps.Clone(g.state)
+	maps.DeleteFunc(out, func(key string, _ json.RawMessage) bool { return !slices.Contains(g.grants.State, key) })
+	return out
+}
+
+// awayGuest is the guest of a session that another process keeps.
+type awayGuest struct {
+	in *guestProcess
+	id uint64
+}
+
+func (a *awayGuest) forget() { a.in.tell(&message{Kind: kindForget, Keep: a.id}) }
+
+// inSession makes a call with the guest of its session.
+func (i *isolated) inSession(g *guest, o *callOrder, input []byte) (*answer, error) {
+	s := g.seat
+	s.used = true
+	k, err := s.take()
+	if err != nil {
+		return nil, err
+	}
+	if k != nil && !k.away.in.alive() {
+		s.gone() // with its process
+		if k, err = s.take(); err != nil {
+			return nil, err
+		}
+	}
+	if k == nil {
+		i.mu.Lock()
+		i.kept++
+		k = &kept{away: &awayGuest{id: i.kept}}
+		i.mu.Unlock()
+	}
+	o.Keep = k.away.id
+	ans, err := i.ask(g, o, input, k)
+	if k.size < 0 || k.away.in == nil {
+		s.gone()
+	} else {
+		s.retain(k)
+	}
+	return ans, err
+}
+
+// ask has the process make a call, and opens the doors meanwhile. Of a session's
+// guest it sets the size, below 0 if it is not kept.
+func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, error) {
+	select {
+	case i.atOnce <- struct{}{}:
+		defer func() { <-i.atOnce }()
+	case <-g.ctx.Done():
+		return nil, context.Cause(g.ctx)
+	}
+	p, err := i.process(g.ctx)
+	if err != nil {
+		return nil, unstarted(g, err)
+	}
+	o.Output, o.Fuel, o.Left = g.limits.Output, g.limits.Fuel, time.Until(g.watch.end)
+	o.Progress = g.progress != nil
+	if g.trace != nil {
+		o.Trace, o.Probe = true, g.trace.Probe
+	}
+	if k != nil {
+		k.size = -1
+		k.away.in = p
+	}
+	end, raw, err := p.call(g, o, input)
+	if err != nil {
+		return nil, err
+	}
+	g.fuel, g.arena.peak = end.Fuel, min(end.Peak, g.limits.Memory)
+	g.trace.merge(end.Trace)
+	if k != nil && end.IsKept && end.Kept >= 0 {
+		k.size = min(end.Kept, g.limits.Memory)
+	}
+	switch {
+	case end.Fault != "":
+		return nil, &FaultError{Fault: end.Fault.known(), Message: oneLine(end.Message, maxMessage), Detail: cleanLines(end.Detail, maxDetail)}
+	case int64(len(raw)) > g.limits.Output:
+		return nil, tooMuchOutput(g.limits.Output)
+	}
+	return &answer{raw: raw, result: end.Result}, nil
+}
+
+// unstarted explains why there is no process for a call.
+func unstarted(g *guest, err error) error {
+	if g.ctx.Err() != nil {
+		return context.Cause(g.ctx)
+	}
+	var known *FaultError
+	if errors.As(err, &known) {
+		return known
+	}
+	f := fault(FaultInternal, "the host could not start the process that runs the tool")
+	f.Detail = cleanLines(err.Error(), maxDetail)
+	return f
+}
+
+// known is the fault itself, or that of the host if there is no such fault.
+func (f Fault) known() Fault {
+	switch f {
+	case FaultTrap, FaultTimeout, FaultFuel, FaultMemory, FaultStack, FaultOutput, FaultHostCalls,
+		FaultDenied, FaultInvalidArgs, FaultInvalidResult, FaultExited, FaultCancelled:
+		return f
+	}
+	return FaultInternal
+}
+
+// merge adds what another process has recorded, within the same bounds.
+func (t *Trace) merge(r *traceEnd) {
+	if t == nil || r == nil {
+		return
+	}
+	for _, c := range r.Calls {
+		c.Function, c.Result = oneLine(c.Function, maxAbout), oneLine(t.redact.String(c.Result), maxAbout)
+		c.Door = oneLine(c.Door, maxAbout)
+		t.add(c, verdict{denied: c.Denied, why: c.Why})
+	}
+	for _, n := range r.Needs {
+		if len(t.Needs) < maxNeeds {
+			t.Needs = append(t.Needs, n)
+		}
+	}
+	t.Dropped += max(r.Dropped, 0)
+	t.Kernel += max(r.Kernel, 0)
+	t.Environ = t.Environ || r.Environ
+}
+
+// Why a process has no answer.
+var (
+	errAway    = errors.New("the process that runs the tool has ended")
+	errMeddled = errors.New("the process that runs the tool said what it may not")
+)
+
+// died is the fault of a call whose process ended.
+func (p *guestProcess) died() *FaultError {
+	kind, what := FaultInternal, "the process that runs the tool ended before it answered"
+	if p.outOfMemory() {
+		kind, what = FaultMemory, "the process that runs the tool ran out of memory; ask for less at once"
+	}
+	f := fault(kind, "%s", what)
+	f.Detail = cleanLines(fmt.Sprintf("%v (%s)", p.reason(), p.how()), maxDetail)
+	return f
+}
