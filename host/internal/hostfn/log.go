@@ -118,6 +118,26 @@ func (s *LogSink) Tail() string {
 	return visible.Text(string(tail))
 }
 
+// Lost returns how many lines were dropped since the last Flush.
+func (s *LogSink) Lost() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
+
+// Drop counts lines of which another sink has kept no more than the tail: what that
+// says of them is told as if this one had dropped them.
+func (s *LogSink) Drop(lines int64, tail string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lines <= 0 {
+		return
+	}
+	s.cut = true
+	s.lost += lines
+	s.keepTail([]byte(s.clean.Set.String(tail)))
+}
+
 // Bytes returns how much was taken, at most the limit.
 func (s *LogSink) Bytes() int64 {
 	s.mu.Lock()

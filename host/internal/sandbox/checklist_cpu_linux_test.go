@@ -49,8 +49,10 @@ func TestCPU9NothingIsLeftOfAThousandTimeouts(t *testing.T) {
 	if n := entries(t, "/proc/self/fd"); n != files {
 		t.Errorf("open files: %d to %d", files, n)
 	}
-	if n := len(reactorOf(t, modules["a loop"]).pool.free); n != 0 {
-		t.Errorf("%d guests are idle", n)
+	if !*isolatedRun {
+		if n := len(reactorOf(t, modules["a loop"]).pool.free); n != 0 {
+			t.Errorf("%d guests are idle", n)
+		}
 	}
 	l.works(t)
 }

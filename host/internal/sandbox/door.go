@@ -38,6 +38,8 @@ type logSink interface {
 	Tail() string
 	Bytes() int64
 	Cut() bool
+	Lost() int64
+	Drop(lines int64, tail string)
 }
 
 // folder is a granted folder; see [hostfn.Folder].

@@ -62,7 +62,9 @@ func (t *gate) close(ctx context.Context) error {
 	}
 	n := len(t.inside)
 	t.mu.Unlock()
-
+	if n == 0 {
+		return nil
+	}
 	select {
 	case <-t.idle:
 		return nil

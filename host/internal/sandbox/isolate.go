@@ -41,6 +41,9 @@ type isolated struct {
 	closed bool
 }
 
+// maxTail bounds the tail of a log that a process has kept, in bytes.
+const maxTail = 32 << 10
+
 // callsAtOnce is how many calls of an isolated module run at once. Others wait.
 const callsAtOnce = 16
 
@@ -224,6 +227,7 @@ func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, 
 	}
 	g.fuel, g.arena.peak = end.Fuel, min(end.Peak, g.limits.Memory)
 	g.trace.merge(end.Trace)
+	g.sink.Drop(end.Lost, end.Tail[max(0, len(end.Tail)-maxTail):])
 	if k != nil && end.IsKept && end.Kept >= 0 {
 		k.size = min(end.Kept, g.limits.Memory)
 	}

@@ -310,25 +310,37 @@ func (i awayInfo) ModTime() time.Time { return time.Unix(0, i.st.Mtim) }
 func (i awayInfo) IsDir() bool        { return i.st.Mode.IsDir() }
 func (i awayInfo) Sys() any           { return &i.st }
 
-// awayLog keeps what the guest prints as every sink does, and passes all of it on
-// to the parent, which counts for itself.
+// awayLog keeps what the guest prints as every sink does, and passes it on to the
+// parent, which counts for itself. What is over the limit it counts only: a flood
+// would hold up the pipe.
 type awayLog struct {
 	logSink
-	c *parentCall
+	c    *parentCall
+	full bool
+	lost int64 // lines that were passed on and dropped
 }
 
-func (l *awayLog) send(what logPiece, text []byte) {
-	_ = l.c.out.send(&message{Kind: kindLog, Call: l.c.id, Log: &what, body: text}) // see progress
+// pass passes on a text while there is room.
+func (l *awayLog) pass(what logPiece, text []byte, take func()) {
+	if !l.full {
+		_ = l.c.out.send(&message{Kind: kindLog, Call: l.c.id, Log: &what, body: text}) // see progress
+	}
+	take()
+	if !l.full && l.Cut() {
+		l.full, l.lost = true, l.Lost()
+	}
 }
+
+// kept is how many lines were dropped that the parent does not know of.
+func (l *awayLog) kept() int64 { return max(l.Lost()-l.lost, 0) }
 
 // Write passes on a piece of a stream.
-func (l *awayLog) Write(p []byte) (int, error) {
-	l.send(logPiece{}, p)
-	return l.logSink.Write(p)
+func (l *awayLog) Write(p []byte) (n int, err error) {
+	l.pass(logPiece{}, p, func() { n, err = l.logSink.Write(p) })
+	return n, err
 }
 
 // Line passes on a record.
 func (l *awayLog) Line(level abi.Level, text string) {
-	l.send(logPiece{Record: true, Level: level}, []byte(text))
-	l.logSink.Line(level, text)
+	l.pass(logPiece{Record: true, Level: level}, []byte(text), func() { l.logSink.Line(level, text) })
 }

@@ -186,7 +186,8 @@ func (w *guestWorker) do(ctx context.Context, c *parentCall, input []byte) (*cal
 		return &callEnd{Fault: FaultInternal, Message: "the host could not run the tool", Detail: err.Error()}, nil
 	}
 	c.ctx = g.ctx
-	g.sink = &awayLog{g.sink, c}
+	log := &awayLog{logSink: g.sink, c: c}
+	g.sink = log
 	end := &callEnd{}
 	seat, err := w.seat(g.ctx, o.Keep)
 	if seat != nil {
@@ -206,6 +207,9 @@ func (w *guestWorker) do(ctx context.Context, c *parentCall, input []byte) (*cal
 	}
 	if seat != nil {
 		end.Kept, end.IsKept = w.leave(o.Keep, seat, err == nil)
+	}
+	if end.Lost = log.kept(); end.Lost > 0 {
+		end.Tail = g.sink.Tail()
 	}
 	end.Result, end.Fuel, end.Peak, end.Trace = ans.result, g.fuel, g.arena.peak, g.trace.end()
 	_ = g.close() // there is no folder to close

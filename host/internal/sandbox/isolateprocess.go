@@ -28,8 +28,8 @@ type guestProcess struct {
 	most int64    // bytes of a message
 	said head
 
-	ended chan struct{} // it has ended and was waited for
-	tells sync.WaitGroup
+	ended chan struct{}  // it has ended and was waited for
+	own   sync.WaitGroup // goroutines
 
 	mu    sync.Mutex
 	last  uint64
@@ -153,7 +153,7 @@ func (p *guestProcess) greet(i *isolated) (*readiness, error) {
 	if err != nil || m.Ready == nil {
 		return nil, fmt.Errorf("the process that runs guests ended while it loaded the module (%s)", p.how())
 	}
-	go p.listen(lines)
+	p.own.Go(func() { p.listen(lines) })
 	return m.Ready, nil
 }
 
@@ -213,17 +213,15 @@ func (p *guestProcess) kill(why error) {
 func (p *guestProcess) end() {
 	p.kill(errAway)
 	<-p.ended
-	p.tells.Wait()
+	p.own.Wait()
 	_ = p.in.Close() // nobody reads any more
 }
 
 // tell sends what has no answer, without blocking.
 func (p *guestProcess) tell(m *message) {
-	p.tells.Add(1)
-	go func() {
-		defer p.tells.Done()
+	p.own.Go(func() {
 		_ = p.out.send(m) // the process has ended
-	}()
+	})
 }
 
 // how says how the process ended, if it has.
@@ -287,9 +285,7 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 // not come to it. It returns what has to be called when the call has ended.
 func (p *guestProcess) bound(ctx context.Context, c *awayCall) func() {
 	over := make(chan struct{})
-	p.tells.Add(1)
-	go func() {
-		defer p.tells.Done()
+	p.own.Go(func() {
 		select {
 		case <-over:
 			return
@@ -303,6 +299,6 @@ func (p *guestProcess) bound(ctx context.Context, c *awayCall) func() {
 		case <-late.C:
 			p.kill(errors.New("a call of the tool did not end when it had to"))
 		}
-	}()
+	})
 	return func() { close(over) }
 }

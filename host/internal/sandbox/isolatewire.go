@@ -111,6 +111,8 @@ type callEnd struct {
 	Peak    int64       `json:",omitempty"`
 	Kept    int64       `json:",omitempty"` // bytes of the guest that is kept
 	IsKept  bool        `json:",omitempty"`
+	Lost    int64       `json:",omitempty"` // lines that were not passed on
+	Tail    string      `json:",omitempty"` // of what was not
 	Trace   *traceEnd   `json:",omitempty"`
 }
 
