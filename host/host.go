@@ -50,6 +50,7 @@ type Host struct {
 	order  []*binding
 	cache  string     // where compiled code is kept; empty: in memory
 	memory int64      // see Options.ToolMemory
+	weak   bool       // Options.WeakIsolation
 	late   bool       // see Options.Late
 	said   [][]string // what each module warned of while it described itself
 
@@ -88,7 +89,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	h := newHost(m, opts)
 	faults = errors.Join(faults, h.readSecrets())
 	var err error
-	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, Logger: h.log}); err != nil {
+	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
 	if err := errors.Join(faults, h.load(ctx, faults), h.checkExits()); err != nil {
@@ -116,7 +117,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	}
 	m = m.WithDefaults()
 	return &Host{
-		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, store: o.Store, ceiling: o.Ceiling,
+		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, weak: o.WeakIsolation, store: o.Store, ceiling: o.Ceiling,
 		now: o.Now, getenv: o.Getenv, log: o.Logger, loading: o.Loading,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc), late: o.Late,

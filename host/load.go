@@ -128,6 +128,10 @@ func unnamed(err error) error {
 	return err
 }
 
+// isolationProcess is what a manifest calls a process of the module's own. That auto
+// is none is for modules that are files of this machine, as all are.
+const isolationProcess = "process"
+
 // source reads a module and says on which terms it runs.
 func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 	wasm, err := readModule(t.Module)
@@ -150,6 +154,7 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 		Name: filepath.Base(t.Module), Wasm: wasm, ABI: sandbox.ABI(t.ABI),
 		Export: t.Export, Text: t.Input == "text", Policy: pol, Meter: h.manifest.Receipts.Fuel,
 		Session: t.Instances == "session", Late: h.late,
+		Isolated: t.Isolation == isolationProcess,
 	}
 	if len(t.Config) > 0 {
 		if src.Config, err = json.Marshal(t.Config); err != nil {
@@ -264,6 +269,9 @@ func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool
 	}}
 	if src.Session {
 		b.info.Instances = t.Instances
+	}
+	if src.Isolated {
+		b.info.Isolation = t.Isolation
 	}
 	if tool.Meta != nil {
 		b.info.Requests = tool.Meta.Requests

@@ -38,6 +38,10 @@ type Options struct {
 	// Late loads modules that import what they were not granted, and refuses them
 	// the call of that. False: such a module is not loaded.
 	Late bool
+	// WeakIsolation lets modules with isolation: process run in a process that is not
+	// shut off from the system where the system has no way to (Linux has Landlock and
+	// seccomp), with a warning. False: they are not loaded there.
+	WeakIsolation bool
 	// Logger is told what an operator should know. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Now is the clock of events and limits. Nil: time.Now.
@@ -73,6 +77,7 @@ type ToolInfo struct {
 	ModuleTool  string           `json:"module_tool"`         // the module's own name for the tool
 	ABI         string           `json:"abi"`                 // wagent, extism or wasi
 	Instances   string           `json:"instances,omitempty"` // session: it keeps its state for a run; empty: it keeps none
+	Isolation   string           `json:"isolation,omitempty"` // process: its guests have one of their own; empty: they run in the host
 	Annotations *abi.Annotations `json:"annotations,omitempty"`
 	Requests    *abi.Requests    `json:"requests,omitempty"` // what the module asks for; it grants nothing
 	Policy      policy.Policy    `json:"-"`                  // what it is granted, after narrowing

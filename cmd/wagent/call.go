@@ -44,6 +44,7 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.BoolVar(&f.trace, "trace", false, "list every call of the host that the tool makes, and what was decided")
 	flags.BoolVar(&f.suggest, "suggest", false, "print the smallest grant that would let pass what was denied")
 	flags.StringVar(&f.tool.ABI, "abi", "", "auto, wagent, extism or wasi")
+	flags.StringVar(&f.tool.Isolation, "isolation", "", "where the guest runs: inprocess or process")
 	flags.StringVar(&f.tool.Export, "export", "", "plain Extism: the function to call")
 	flags.StringVar(&f.tool.Input, "input", "", "plain Extism: json or text")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.call(cmd.Context(), &f, args[0], args[1]) }

@@ -20,6 +20,7 @@ type app struct {
 	*streams
 	noColor bool
 	verbose int
+	weak    bool
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -41,6 +42,7 @@ func newRoot(a *app) *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.BoolVar(&a.noColor, "no-color", false, "print no colours and no live lines")
 	flags.CountVarP(&a.verbose, "verbose", "v", "log more; twice: debug")
+	flags.BoolVar(&a.weak, "weak-isolation", false, "run tools with isolation: process where the system cannot shut a process off")
 	cmd.AddCommand(newRun(a), newTools(a), newValidate(a), newInit(a), newSelftest(a), newSchema(a), newVersion(a), newCompletion(a))
 	return cmd
 }
@@ -79,7 +81,7 @@ func meant(c *cobra.Command, word string) string {
 
 // options returns how the command makes a host. Its log goes to w.
 func (a *app) options(w io.Writer) *host.Options {
-	o := &host.Options{Logger: a.logger(w)}
+	o := &host.Options{Logger: a.logger(w), WeakIsolation: a.weak}
 	if a.verbose < 2 {
 		o.Logger = slog.New(told{o.Logger.Handler()})
 	}

@@ -99,6 +99,9 @@ func (a *app) printTools(infos []host.ToolInfo) error {
 		if t.Instances != "" {
 			fmt.Fprintf(&b, "  instances: %s\n", t.Instances)
 		}
+		if t.Isolation != "" {
+			fmt.Fprintf(&b, "  isolation: %s\n", t.Isolation)
+		}
 		if asks := requestsText(t.Requests); asks != "" {
 			fmt.Fprintf(&b, "  asks for: %s\n", asks)
 		}

@@ -38,7 +38,7 @@ func (c *checker) tool(field string, t *Tool) {
 	c.word(field+".abi", t.ABI, []string{"auto", "wagent", "extism", "wasi"})
 	c.word(field+".input", t.Input, []string{"json", "text"})
 	c.word(field+".instances", t.Instances, []string{"pristine", "session"})
-	c.word(field+".isolation", t.Isolation, []string{"inprocess"}, "process", "auto")
+	c.word(field+".isolation", t.Isolation, []string{"inprocess", "process", "auto"})
 	if t.ABI == "wagent" || t.ABI == "wasi" {
 		for _, f := range []struct{ name, value string }{{"export", t.Export}, {"input", t.Input}} {
 			if f.value != "" {

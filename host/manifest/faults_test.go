@@ -125,7 +125,7 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		oneTool + "    parameters: {type: array}\n":                                        `4:17: tools[0].parameters: must be a JSON Schema of an object: write "type: object"`,
 		oneTool + "    instances: sesion\n":                                                `4:16: tools[0].instances: unknown value "sesion", did you mean "session"?`,
 		oneTool + "    abi: wasi\n    instances: session\n":                                `5:16: tools[0].instances: session is not for programs (abi: wasi): a program ends after each call and keeps nothing`,
-		oneTool + "    isolation: process\n":                                               `4:16: tools[0].isolation: "process" is not supported yet; use inprocess`,
+		oneTool + "    isolation: proces\n":                                                `4:16: tools[0].isolation: unknown value "proces", did you mean "process"?`,
 		oneTool + "    agent: ./ab\n    inputs_from_state: {}\n    outputs_to_state: {}\n": "4:5: tools[0]: \"agent\" is not supported yet\n5:5: tools[0]: \"inputs_from_state\" is not supported yet\n6:5: tools[0]: \"outputs_to_state\" is not supported yet",
 		oneTool + "    limits: {kv: 257MiB}\n":                                             "4:18: tools[0].limits.kv: must be from 1B to 256MiB",
 		oneTool + "    limits: {kv: true}\n":                                               "4:18: tools[0].limits.kv: must be a size such as \"64MiB\", found true or false",

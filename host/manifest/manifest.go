@@ -141,8 +141,10 @@ type Tool struct {
 	// How long a guest lives: pristine is a fresh one for every call, session one for
 	// all calls of a run, which take turns. Default: pristine.
 	Instances string `yaml:"instances,omitempty" json:"instances,omitempty" jsonschema:"enum=pristine,enum=session"`
-	// Where a guest runs. Default: inprocess.
-	Isolation string `yaml:"isolation,omitempty" json:"isolation,omitempty" jsonschema:"enum=inprocess"`
+	// Where the guests run: inprocess is the process of the host, process one of their
+	// own that can reach nothing but the host, and auto decides: modules that were named
+	// as files run in the host. Default: inprocess.
+	Isolation string `yaml:"isolation,omitempty" json:"isolation,omitempty" jsonschema:"enum=inprocess,enum=process,enum=auto"`
 
 	origin *origin
 	field  string // its place, tools[0]
