@@ -23,6 +23,7 @@ import (
 type workers struct {
 	path   string
 	args   []string
+	guests []string // of one that runs guests
 	fences func(code int) fences
 }
 
@@ -35,7 +36,7 @@ func newWorkers() *workers {
 	if err != nil {
 		return nil
 	}
-	return &workers{path, []string{os.Args[0], workerArg}, fencesOf}
+	return &workers{path, []string{os.Args[0], workerArg}, []string{os.Args[0], isolateArg}, fencesOf}
 }
 
 // noWorkerError says why no worker made code that can be loaded, where the module

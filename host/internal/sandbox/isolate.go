@@ -37,7 +37,8 @@ type isolated struct {
 
 	mu     sync.Mutex
 	proc   *guestProcess
-	kept   uint64 // the number of the last guest of a session
+	begun  *beginning // of the process that is being started; nil: none is
+	kept   uint64     // the number of the last guest of a session
 	closed bool
 }
 
@@ -104,38 +105,74 @@ func (i *isolated) encode(req *abi.Request) ([]byte, error) { return i.write(req
 // close ends the process. No call runs any more.
 func (i *isolated) close(context.Context) error {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.closed {
-		return nil
-	}
 	i.closed = true
-	if i.proc != nil {
-		i.proc.end()
+	b := i.begun
+	i.mu.Unlock()
+	if b != nil {
+		b.cancel()
+		<-b.done
+	}
+	i.mu.Lock()
+	p := i.proc
+	i.proc = nil
+	i.mu.Unlock()
+	if p != nil {
+		p.end()
 	}
 	return nil
 }
 
-// process returns the process, and begins one if there is none.
+// beginning is a process on its way.
+type beginning struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+	proc   *guestProcess
+	err    error
+}
+
+// process returns the process, and begins one if there is none. To begin takes its
+// own time: a call that has less does not have it begun in vain.
 func (i *isolated) process(ctx context.Context) (*guestProcess, error) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	if i.closed {
+		i.mu.Unlock()
 		return nil, moduleClosed()
 	}
-	if i.proc != nil {
-		if i.proc.alive() {
-			return i.proc, nil
+	if p := i.proc; p != nil && p.alive() {
+		i.mu.Unlock()
+		return p, nil
+	}
+	b := i.begun
+	if b == nil {
+		b = i.beginLocked()
+	}
+	i.mu.Unlock()
+	select {
+	case <-b.done:
+		return b.proc, b.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (i *isolated) beginLocked() *beginning {
+	ctx, cancel := context.WithTimeout(context.Background(), i.limit)
+	b := &beginning{done: make(chan struct{}), cancel: cancel}
+	i.begun = b
+	old := i.proc
+	i.proc = nil
+	go func() {
+		defer cancel()
+		if old != nil {
+			old.end()
 		}
-		i.proc.end()
-		i.proc = nil
-	}
-	limited, cancel := context.WithTimeout(ctx, i.limit)
-	defer cancel()
-	p, err := i.engine.workers.begin(limited, i)
-	if err == nil {
-		i.proc = p
-	}
-	return p, err
+		b.proc, b.err = i.engine.workers.begin(ctx, i)
+		i.mu.Lock()
+		i.proc, i.begun = b.proc, nil
+		i.mu.Unlock()
+		close(b.done)
+	}()
+	return b
 }
 
 func (i *isolated) describe(g *guest) ([]byte, error) {
@@ -225,7 +262,7 @@ func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, 
 	if err != nil {
 		return nil, err
 	}
-	g.fuel, g.arena.peak = end.Fuel, min(end.Peak, g.limits.Memory)
+	g.fuel, g.arena.peak = max(end.Fuel, 0), min(max(end.Peak, 0), g.limits.Memory)
 	g.trace.merge(end.Trace)
 	g.sink.Drop(end.Lost, end.Tail[max(0, len(end.Tail)-maxTail):])
 	if k != nil && end.IsKept && end.Kept >= 0 {

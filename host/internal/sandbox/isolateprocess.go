@@ -102,7 +102,7 @@ func (w *workers) start(i *isolated) (*guestProcess, error) {
 		ended: make(chan struct{}), calls: make(map[uint64]*awayCall),
 	}
 	p.cmd = exec.Command(w.path)
-	p.cmd.Args, p.cmd.Env, p.cmd.Dir = []string{w.args[0], isolateArg}, []string{}, cmp.Or(i.dir, os.TempDir())
+	p.cmd.Args, p.cmd.Env, p.cmd.Dir = w.guests, []string{}, cmp.Or(i.dir, os.TempDir())
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, &p.said
 	p.cmd.WaitDelay = time.Second // see workers.run
 	detach(p.cmd)
@@ -219,9 +219,18 @@ func (p *guestProcess) end() {
 
 // tell sends what has no answer, without blocking.
 func (p *guestProcess) tell(m *message) {
-	p.own.Go(func() {
+	p.beside(func() {
 		_ = p.out.send(m) // the process has ended
 	})
+}
+
+// beside does something in a goroutine of the process, while that is of use.
+func (p *guestProcess) beside(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.why == nil {
+		p.own.Go(do)
+	}
 }
 
 // how says how the process ended, if it has.
@@ -285,7 +294,7 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 // not come to it. It returns what has to be called when the call has ended.
 func (p *guestProcess) bound(ctx context.Context, c *awayCall) func() {
 	over := make(chan struct{})
-	p.own.Go(func() {
+	p.beside(func() {
 		select {
 		case <-over:
 			return

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	badWorker()
 	swapper()
 	traced()
+	takenOver()
 	Worker()
 	cache.Main(m)
 }
