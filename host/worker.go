@@ -20,8 +20,12 @@ import "github.com/wagent-dev/wagent/host/internal/sandbox"
 // Package initialisation of the program runs in that process too; main does not
 // go on.
 //
-// Without the call, or where no process can be started, modules are compiled in
-// this process, with a warning in the log: a module that was made to hurt may
-// then take its processors for many seconds and gigabytes of its memory, and a
-// fault of the compiler ends it.
+// A module with isolation: process has its guests run by such a process, which lives
+// as long as the module and is started anew when it has ended. From the first one on
+// the program cannot be traced and leaves no core dump.
+//
+// Without the call such a module is refused. Without it, or where no process can be
+// started, modules are compiled in this process, with a warning in the log: a module
+// that was made to hurt may then take its processors for many seconds and gigabytes
+// of its memory, and a fault of the compiler ends it.
 func Worker() { sandbox.Worker() }
