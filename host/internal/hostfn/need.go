@@ -6,8 +6,10 @@ package hostfn
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/policy"
@@ -109,6 +111,53 @@ func (t target) need() *HTTPNeed {
 	}
 	return n
 }
+
+// Believed is the need of somebody who is not trusted to say what he needs: its
+// request is looked at anew, and of its path no more is taken than a request could
+// have made of it. Nil: there is no such request.
+func (n *HTTPNeed) Believed() *HTTPNeed {
+	if n.Covered {
+		return &HTTPNeed{Covered: true, Private: true}
+	}
+	r := n.Rule
+	if r.Host == "" && n.Never != "" {
+		return &HTTPNeed{Never: visible.Line(n.Never, maxNever)}
+	}
+	if len(r.Methods) != 1 || len(r.Paths) > 2 || len(r.Within) > 0 {
+		return nil
+	}
+	_, is := RuleOf(nil, r.Methods[0], r.Scheme+"://"+net.JoinHostPort(r.Host, strconv.Itoa(r.Port))+"/")
+	if is == nil || strings.Contains(r.Host, "*") {
+		return nil
+	}
+	is.Rule.Paths = nil
+	for _, p := range r.Paths {
+		if !spelt(p) {
+			return nil
+		}
+		is.Rule.Paths = append(is.Rule.Paths, p)
+	}
+	if is.Never == "" {
+		is.Never = visible.Line(n.Never, maxNever)
+	}
+	return is
+}
+
+// spelt says that pattern makes such patterns.
+func spelt(p string) bool {
+	if len(p) > maxPattern || !strings.HasPrefix(p, "/") {
+		return false
+	}
+	for seg := range strings.SplitSeq(strings.TrimSuffix(p, "/**"), "/") {
+		if seg != "*" && pattern(seg) != seg {
+			return false
+		}
+	}
+	return true
+}
+
+// maxNever bounds why no grant would help, in bytes.
+const maxNever = 256
 
 // maxPattern is the longest path that a rule takes, in bytes.
 const maxPattern = 512

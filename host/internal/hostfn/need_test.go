@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/wagent-dev/wagent/host/policy"
@@ -75,5 +76,38 @@ func TestThreat11AddressesThatAreNotSuggested(t *testing.T) {
 		if _, need := RuleOf(nil, "GET", none); need != nil {
 			t.Errorf("%s needs %+v", none, need)
 		}
+	}
+}
+
+// What somebody claims to need is what a request could need, or nothing.
+func TestANeedOfAStrangerIsLookedAtAnew(t *testing.T) {
+	for _, url := range []string{"https://api.example.com/a/b", "http://127.0.0.1:8080/", "https://api.example.com/%61/\u202e/c", "http://[::1]/x", "https://api.example.com/" + strings.Repeat("x/", 600)} {
+		_, want := RuleOf(nil, "POST", url)
+		if diff := cmp.Diff(want, want.Believed()); diff != "" {
+			t.Errorf("%.60s: %s", url, diff)
+		}
+	}
+	good := policy.HTTPRule{Scheme: "https", Host: "api.example.com", Port: 443, Methods: []string{"GET"}, Paths: []string{"/"}}
+	for name, change := range map[string]func(*HTTPNeed){
+		"any host":       func(n *HTTPNeed) { n.Rule.Host = "*.example.com" },
+		"no host":        func(n *HTTPNeed) { n.Rule.Host = "" },
+		"many methods":   func(n *HTTPNeed) { n.Rule.Methods = []string{"GET", "POST"} },
+		"no method":      func(n *HTTPNeed) { n.Rule.Methods = []string{"GET\n- host: evil"} },
+		"lines":          func(n *HTTPNeed) { n.Rule.Paths = []string{"/\n- host: evil"} },
+		"a pattern":      func(n *HTTPNeed) { n.Rule.Paths = []string{"/a*"} },
+		"many paths":     func(n *HTTPNeed) { n.Rule.Paths = []string{"/a", "/b", "/c"} },
+		"another scheme": func(n *HTTPNeed) { n.Rule.Scheme = "ftp" },
+		"no port":        func(n *HTTPNeed) { n.Rule.Port = 70_000 },
+		"a long path":    func(n *HTTPNeed) { n.Rule.Paths = []string{"/" + strings.Repeat("x", 4000)} },
+	} {
+		n := &HTTPNeed{Rule: good}
+		change(n)
+		if got := n.Believed(); got != nil && got.Never == "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	public := &HTTPNeed{Rule: good, Private: true, Never: strings.Repeat("\x1b", 1000)}
+	if got := public.Believed(); got.Private || len(got.Never) > maxNever || strings.Contains(got.Never, "\x1b") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -274,7 +275,13 @@ func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, 
 	case int64(len(raw)) > g.limits.Output:
 		return nil, tooMuchOutput(g.limits.Output)
 	}
-	return &answer{raw: raw, result: end.Result}, nil
+	ans := &answer{raw: raw}
+	if end.Said != nil {
+		text := end.Said.Text[:min(int64(len(end.Said.Text)), g.limits.Output+maxDetail)]
+		result := textResult(cleanText(text), end.Said.Failed)
+		ans.result = &result
+	}
+	return ans, nil
 }
 
 // unstarted explains why there is no process for a call.
@@ -312,7 +319,7 @@ func (t *Trace) merge(r *traceEnd) {
 		t.add(c, verdict{denied: c.Denied, why: c.Why})
 	}
 	for _, n := range r.Needs {
-		if len(t.Needs) < maxNeeds {
+		if n = n.believed(); n != (Need{}) && len(t.Needs) < maxNeeds {
 			t.Needs = append(t.Needs, n)
 		}
 	}
@@ -320,6 +327,28 @@ func (t *Trace) merge(r *traceEnd) {
 	t.Kernel += max(r.Kernel, 0)
 	t.Environ = t.Environ || r.Environ
 }
+
+// believed is what would let the call pass that a need speaks of. A person is shown
+// it as what to grant, so no more than the form of the call is taken from it.
+func (n Need) believed() Need {
+	switch {
+	case n.HTTP != nil:
+		return Need{HTTP: n.HTTP.Believed()}
+	case n.Path != nil:
+		if p := n.Path.Path; len(p) > maxNeedPath || !path.IsAbs(p) {
+			return Need{}
+		}
+		return Need{Path: &PathNeed{Path: path.Clean(n.Path.Path), Write: n.Path.Write}}
+	case n.Never != "":
+		return Need{Never: oneLine(n.Never, maxAbout)}
+	case n.Store:
+		return Need{Store: true}
+	}
+	return Need{Config: oneLine(n.Config, maxAbout)}
+}
+
+// maxNeedPath is the most bytes of a path that a guest may have wanted.
+const maxNeedPath = 4096
 
 // Why a process has no answer.
 var (

@@ -211,7 +211,10 @@ func (w *guestWorker) do(ctx context.Context, c *parentCall, input []byte) (*cal
 	if end.Lost = log.kept(); end.Lost > 0 {
 		end.Tail = g.sink.Tail()
 	}
-	end.Result, end.Fuel, end.Peak, end.Trace = ans.result, g.fuel, g.arena.peak, g.trace.end()
+	if r := ans.result; r != nil {
+		end.Said = &plainAnswer{r.Content[0].Text, r.IsError}
+	}
+	end.Fuel, end.Peak, end.Trace = g.fuel, g.arena.peak, g.trace.end()
 	_ = g.close() // there is no folder to close
 	return end, ans.raw
 }

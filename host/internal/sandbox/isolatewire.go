@@ -103,17 +103,23 @@ type callOrder struct {
 
 // callEnd is how a call ended; the answer follows.
 type callEnd struct {
-	Fault   Fault       `json:",omitempty"`
-	Message string      `json:",omitempty"`
-	Detail  string      `json:",omitempty"`
-	Result  *abi.Result `json:",omitempty"`
-	Fuel    int64       `json:",omitempty"`
-	Peak    int64       `json:",omitempty"`
-	Kept    int64       `json:",omitempty"` // bytes of the guest that is kept
-	IsKept  bool        `json:",omitempty"`
-	Lost    int64       `json:",omitempty"` // lines that were not passed on
-	Tail    string      `json:",omitempty"` // of what was not
-	Trace   *traceEnd   `json:",omitempty"`
+	Fault   Fault        `json:",omitempty"`
+	Message string       `json:",omitempty"`
+	Detail  string       `json:",omitempty"`
+	Said    *plainAnswer `json:",omitempty"` // where the ABI itself tells success from failure
+	Fuel    int64        `json:",omitempty"`
+	Peak    int64        `json:",omitempty"`
+	Kept    int64        `json:",omitempty"` // bytes of the guest that is kept
+	IsKept  bool         `json:",omitempty"`
+	Lost    int64        `json:",omitempty"` // lines that were not passed on
+	Tail    string       `json:",omitempty"` // of what was not
+	Trace   *traceEnd    `json:",omitempty"`
+}
+
+// plainAnswer is an answer that is one text. A program and a plugin have no other.
+type plainAnswer struct {
+	Text   string
+	Failed bool `json:",omitempty"`
 }
 
 // traceEnd is what a trace has recorded.
