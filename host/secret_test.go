@@ -56,6 +56,13 @@ func hunt(t *testing.T, where, text string) {
 // A planted secret is found nowhere: not in events, logs, receipts, errors, the
 // store, the cache, what the operator is told, and what the model is sent.
 func TestACanaryIsFoundNowhere(t *testing.T) {
+	for _, isolation := range []string{"inprocess", "process"} {
+		t.Run(isolation, func(t *testing.T) { canaryIsFoundNowhere(t, isolation) })
+	}
+}
+
+func canaryIsFoundNowhere(t *testing.T, isolation string) {
+	t.Helper()
 	var sent []string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = append(sent, r.Header.Get("Authorization"))
@@ -75,6 +82,9 @@ func TestACanaryIsFoundNowhere(t *testing.T) {
 	}
 	end := modeltest.Server(t, append(turns, modeltest.Text("done"))...)
 	m := thieves(t, site.URL)
+	for i := range m.Tools {
+		m.Tools[i].Isolation = isolation
+	}
 	m.Model = manifest.Model{Name: "scripted", BaseURL: end.URL}
 	m.Agent.MaxSteps = new(100)
 	var log bytes.Buffer
