@@ -36,14 +36,16 @@ func BenchmarkIsolation(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/questions, "us/question")
 		})
 	}
-	b.Run("start", func(b *testing.B) {
-		m := load(b, newEngine(b), source(b, "done"), func(s *Source) { s.Isolated = true })
-		away := m.speaks.(*isolated)
-		for b.Loop() {
-			away.proc.end()
-			if _, err := away.process(b.Context()); err != nil {
-				b.Fatal(err)
+	for name, src := range map[string]Source{"small": source(b, "done"), "go": guestSource(b)} {
+		b.Run("start/"+name, func(b *testing.B) {
+			m := load(b, newEngine(b), src, func(s *Source) { s.Isolated = true })
+			away := m.speaks.(*isolated)
+			for b.Loop() {
+				away.proc.end()
+				if _, err := away.process(b.Context()); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
