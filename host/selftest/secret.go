@@ -91,8 +91,15 @@ func forms() map[string]string {
 	}
 }
 
-// betrayed returns the name of a form that is in a text.
+// piece is a part of the token that is written in the same way wherever it is not
+// encoded.
+const piece = "4f1d9c7e"
+
+// betrayed says in which form the token is in a text.
 func betrayed(text string) error {
+	if strings.Contains(text, piece) {
+		return errors.New("the secret was told")
+	}
 	for name, form := range forms() {
 		if strings.Contains(text, form) {
 			return fmt.Errorf("the secret was told, form: %s", name)
@@ -382,7 +389,7 @@ func printedManifest(_ context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
-	printed := string(b) + fmt.Sprintf("%v %+v %#v %s %q", m, *m, *m, m.Model.APIKey, m.Model.APIKey)
+	printed := string(b) + fmt.Sprintf("%v %+v %#v %x %q", m, *m, *m, m.Model, m.Model.APIKey)
 	if string(m.Model.APIKey) != token {
 		return errors.New("the key was not read")
 	}
