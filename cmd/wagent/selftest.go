@@ -19,8 +19,22 @@ const selftestSchema = 1
 func newSelftest(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "selftest", Short: "Attack this build with its own hostile guests", Args: noArgs,
-		Long: "Attack this build, on this machine, with hostile guests that it carries. There is a line for each check;\n" +
-			"the exit status is 1 when one was not held off. Servers are on loopback, files in a temporary folder.",
+		Long: `Attack this build, on this machine, with hostile guests that it carries. There is
+a line for each check: its id, what was tried, what held it off, how long that
+took, and the most memory that a guest of it had. The exit status is 1 when one
+was not held off. Servers are on loopback, files in a temporary folder.
+
+An id begins with what is attacked:
+
+  CPU  time and stack           NET  requests and addresses
+  MEM  memory and sizes         SEC  secrets
+  MOD  modules as files         KV   stores
+  ISO  other calls and tools    LOG  what a log shows
+  FS   files and folders        TXT  what a terminal shows
+  BUD  the number of calls
+
+The checks with the number 0, such as FS-0, do what is granted: that has to work,
+or the attacks would show nothing.`,
 	}
 	f := addFormat(cmd, "text", "json", "junit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -88,6 +102,7 @@ func (v *textChecks) one(w io.Writer, r *selftest.Result) error {
 		mark, more = "-", ": skipped, "+r.Skipped
 	case r.Held:
 		v.held++
+		more = ": " + r.How
 	default:
 		v.broken++
 		mark, more = v.mark.red("✗"), ": "+r.Problem
@@ -144,6 +159,7 @@ type junitCase struct {
 	Time    string     `xml:"time,attr"` // seconds
 	Failure *junitNote `xml:"failure"`
 	Skipped *junitNote `xml:"skipped"`
+	How     string     `xml:"system-out,omitempty"`
 }
 
 type junitNote struct {
@@ -151,7 +167,7 @@ type junitNote struct {
 }
 
 func (v *junitChecks) one(_ io.Writer, r *selftest.Result) error {
-	c := junitCase{Name: r.ID + " " + visible.Line(r.What, maxProblem), Class: "wagent.selftest", Time: seconds(r.WallMS)}
+	c := junitCase{Name: r.ID + " " + visible.Line(r.What, maxProblem), Class: "wagent.selftest", Time: seconds(r.WallMS), How: visible.Line(r.How, maxProblem)}
 	switch {
 	case r.Skipped != "":
 		v.Skipped++

@@ -13,29 +13,35 @@ import (
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
+// What held off attacks on files.
+const (
+	notOpened = "not opened"
+	atQuota   = "refused at the quota"
+)
+
 func fileChecks() []check {
 	return []check{
-		{"FS-0", "a file in a folder that was granted, to show that the attacks would work", inFolder(reads("plain", "plain text"))},
-		{"FS-1a", "a folder, without a grant", noFolder},
-		{"FS-1b", "../outside/secret", inFolder(denied("../outside/secret"))},
-		{"FS-1c", "x/../../outside/secret", inFolder(denied("x/../../outside/secret"))},
-		{"FS-1d", "an absolute path", inFolder(absolute)},
-		{"FS-1e", `..\outside\secret`, inFolder(denied(`..\outside\secret`))},
-		{"FS-1f", "a name with a NUL", inFolder(denied("plain\x00.txt"))},
-		{"FS-1g", "a name of 64 KiB", inFolder(denied(strings.Repeat("x", 64<<10)))},
-		{"FS-2", "a link that the guest makes, out of its folder", inWritable(ownLink)},
-		{"FS-3a", "a link out of the folder that was there before", inFolder(foreignLink("../outside/secret", "link"))},
-		{"FS-3b", "a link to the root of the file system", inFolder(foreignLink("/", "link/etc/passwd"))},
-		{"FS-4", "a hard link of the guest to a file outside", inWritable(hardLink)},
-		{"FS-5", "a FIFO in the folder", inFolder(fifo)},
-		{"FS-6a", "writing into a folder to read", inFolder(writesReadOnly)},
-		{"FS-6b", "making, renaming and removing in a folder to read", inFolder(changesReadOnly)},
-		{"FS-7a", "more bytes than the quota", inWritable(fills)},
-		{"FS-7b", "a hole of a TiB", inWritable(hole)},
-		{"FS-7c", "more files than the quota", inWritable(manyFiles)},
-		{"FS-8a", "more open files than the quota", inFolder(manyOpen)},
-		{"FS-8b", "the largest descriptor there is", ends("renumber", sandbox.Call{}, []sandbox.Fault{""})},
-		{"FS-10", "standard input of the host", noInput},
+		{"FS-0", "reading a file in a granted folder, to show that the attacks would work", "it was read", inFolder(reads("plain", "plain text"))},
+		{"FS-1a", "opening a file, without a grant", "there is no folder", noFolder},
+		{"FS-1b", "the path ../outside/secret from a granted folder", notOpened, inFolder(denied("../outside/secret"))},
+		{"FS-1c", "the path x/../../outside/secret", notOpened, inFolder(denied("x/../../outside/secret"))},
+		{"FS-1d", "an absolute path to a file outside of the folder", notOpened, inFolder(absolute)},
+		{"FS-1e", `the path ..\outside\secret`, notOpened, inFolder(denied(`..\outside\secret`))},
+		{"FS-1f", "a file's name with a NUL behind it", notOpened, inFolder(denied("plain\x00.txt"))},
+		{"FS-1g", "a name of 64 KiB", notOpened, inFolder(denied(strings.Repeat("x", 64<<10)))},
+		{"FS-2", "making a link out of the folder, and reading through it", "not made, and nothing read", inWritable(ownLink)},
+		{"FS-3a", "a link out of the folder that was there before", "not followed", inFolder(foreignLink("../outside/secret", "link"))},
+		{"FS-3b", "a link to the root of the file system that was there before", "not followed", inFolder(foreignLink("/", "link/etc/passwd"))},
+		{"FS-4", "making a hard link to a file outside, and to one inside", "not made", inWritable(hardLink)},
+		{"FS-5", "opening a FIFO, which could block for ever", notOpened, inFolder(fifo)},
+		{"FS-6a", "writing to files in a folder that was granted to read", "refused, and the file is as it was", inFolder(writesReadOnly)},
+		{"FS-6b", "making, renaming and removing in a folder that was granted to read", "refused", inFolder(changesReadOnly)},
+		{"FS-7a", "writing more bytes than the quota", atQuota, inWritable(fills)},
+		{"FS-7b", "a file with a hole of a TiB", atQuota, inWritable(hole)},
+		{"FS-7c", "making more files than the quota", atQuota, inWritable(manyFiles)},
+		{"FS-8a", "opening more files at once than the quota", atQuota, inFolder(manyOpen)},
+		{"FS-8b", "asking for the largest file descriptor there is", "refused", ends("renumber", sandbox.Call{}, []sandbox.Fault{""})},
+		{"FS-10", "reading standard input of the host", "it is empty", noInput},
 	}
 }
 

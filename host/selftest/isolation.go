@@ -3,7 +3,6 @@ package selftest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,18 +10,29 @@ import (
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
+	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
+// sameAnswer is how a tool shows that it has kept nothing.
+const sameAnswer = "each call was answered as the first"
+
 func isolationChecks() []check {
+	noState := func(s *sandbox.Source) { s.Policy.Grants.State = nil }
 	return []check{
-		{"ISO-1a", "a tool that counts its calls in its memory", sameTwice("counter", sandbox.Call{Tool: "counter"})},
-		{"ISO-1b", "an Extism plugin that counts in all that it can keep", sameTwice("extism-state", sandbox.Call{}, plain("count"))},
-		{"ISO-2", "a module that imports from another module", refused(importingOther, sandbox.LoadImport, "done")},
-		{"ISO-4a", "the environment of the host", environment},
-		{"ISO-4b", "the environment of the host, while a secret is in it", plantedEnvironment},
-		{"ISO-4c", "the arguments of the host", arguments},
-		{"ISO-5", "the random bytes of another call", randomTwice},
+		{"ISO-1a", "a tool that counts its calls in its memory", sameAnswer, sameTwice("counter", sandbox.Call{Tool: "counter"})},
+		{"ISO-1b", "an Extism plugin that counts its calls in all that it can keep", sameAnswer, sameTwice("extism-state", sandbox.Call{}, plain("count"))},
+		{"ISO-1c", "a module that uses a store, without a grant", whenLoaded, refused(embedded("needkv"), sandbox.LoadGrant, "allow: {kv: true}")},
+		{"ISO-1d", "calling the functions of a store, without a grant", "each call refused", talking(deniedStore, late)},
+		{"ISO-1e", "a module that reads the state of the run, without a grant", whenLoaded, refused(embedded("calls", open, noState), sandbox.LoadGrant, "state_get")},
+		{"ISO-1f", "keys of the state of the run, of which one was granted", "only that one could be read", talking(stateKeys)},
+		{"ISO-2a", "a module that imports from another module", whenLoaded, refused(importingOther, sandbox.LoadImport, "done")},
+		{"ISO-2b", "what another tool has stored in the same run", "it is not there", talking(otherTools)},
+		{"ISO-2c", "what the tool has stored in another run", "it is not there", talking(otherRuns)},
+		{"ISO-4a", "looking at the environment of the host", "it is empty", environment},
+		{"ISO-4b", "looking at the environment of the host, while a secret is in it", "it is empty", plantedEnvironment},
+		{"ISO-4c", "looking at the arguments of the host", "there are none of them", arguments},
+		{"ISO-5", "random bytes in two calls", "they differ", randomTwice},
 	}
 }
 
@@ -71,11 +81,11 @@ func environment(ctx context.Context, l *lab) error {
 }
 
 func plantedEnvironment(ctx context.Context, l *lab) error {
-	const name = "WAGENT_SELFTEST_SECRET"
-	if err := os.Setenv(name, "canary"); err != nil {
+	back, err := setenv("WAGENT_SELFTEST_SECRET", canary)
+	if err != nil {
 		return err
 	}
-	return errors.Join(environment(ctx, l), os.Unsetenv(name))
+	return errors.Join(environment(ctx, l), back())
 }
 
 // arguments may be none, or a name that says nothing of the host.
@@ -112,12 +122,13 @@ func randomTwice(ctx context.Context, l *lab) error {
 
 func textChecks() []check {
 	return []check{
-		{"LOG-1", "two MB of log lines", logFlood},
-		{"LOG-2", "a log line that looks like another, with escapes for the terminal", logInjection},
-		{"TXT-1", "an answer with escapes for the terminal", escapes},
-		{"TXT-5", "every byte there is, on standard error", everyByte},
-		{"BUD-1a", "calls of a host function without end", ends("hostflood", sandbox.Call{}, []sandbox.Fault{sandbox.FaultHostCalls})},
-		{"BUD-1b", "clock readings without end", clockFlood},
+		{"LOG-1", "two MB of log lines", "cut off at the limit of logs, and the receipt says so", logFlood},
+		{"LOG-2", "a log line with control characters that forges another line", "shown as one line without them", logInjection},
+		{"TXT-1a", "an answer with control characters for the terminal", "written out, as people are shown it", escapes},
+		{"TXT-1b", "a crash whose message has control characters", "reported without them", crash},
+		{"TXT-5", "every byte there is, on standard error", "shown as text without control characters", everyByte},
+		{"BUD-1a", "calls of a function of the host without end", "stopped at the limit of calls", ends("hostflood", sandbox.Call{}, []sandbox.Fault{sandbox.FaultHostCalls})},
+		{"BUD-1b", "reading the clock without end", "stopped at the limit of calls or of time", clockFlood},
 	}
 }
 
@@ -150,6 +161,9 @@ func (l *lab) heard(ctx context.Context, s string) ([]string, error) {
 
 func logInjection(ctx context.Context, l *lab) error {
 	lines, err := l.heard(ctx, "ok\r\x1b]0;title\x07\x1b[2J\u202e\u200b\x9b31m{\"level\":\"error\"}\n")
+	if err == nil && len(lines) != 1 {
+		err = fmt.Errorf("it became %d lines", len(lines))
+	}
 	if err != nil {
 		return err
 	}
@@ -169,19 +183,27 @@ func everyByte(ctx context.Context, l *lab) error {
 }
 
 func escapes(ctx context.Context, l *lab) error {
-	src, err := guest("cat")
+	out, err := l.says(ctx, map[string]any{"v": 1, "content": []map[string]string{{"type": "text", "text": "ok \x1b]52;c;aGk=\x07\u202e\u200b\u009b31m\U000e0041"}}})
 	if err != nil {
 		return err
 	}
-	args, err := json.Marshal(map[string]any{"content": []map[string]string{{"type": "text", "text": "\x1b]52;c;aGk=\x07\u202e\u200b\u009b31m\U000e0041"}}})
+	shown := visible.Text(text(&out))
+	if !strings.Contains(shown, "52;c;aGk=") {
+		return fmt.Errorf("the answer was lost: %q", shown)
+	}
+	return harmless(shown)
+}
+
+func crash(ctx context.Context, l *lab) error {
+	src, err := guest("trap")
 	if err != nil {
 		return err
 	}
-	out, err := l.call(ctx, src, sandbox.Call{Arguments: args})
-	if err != nil {
-		return err
+	out, err := l.call(ctx, src, sandbox.Call{})
+	if err == nil && !strings.Contains(out.Detail, "cheese") {
+		err = fmt.Errorf("the message was lost: %q", out.Detail)
 	}
-	return errors.Join(ended(&out, []sandbox.Fault{""}), harmless(text(&out)))
+	return errors.Join(err, ended(&out, []sandbox.Fault{sandbox.FaultTrap}), harmless(text(&out), out.Detail))
 }
 
 // harmless says that no line holds what a terminal or a reader could take for
@@ -191,6 +213,9 @@ func harmless(lines ...string) error {
 		return errors.New("nothing was heard")
 	}
 	for _, s := range lines {
+		if s == "" {
+			return errors.New("a line was lost")
+		}
 		for _, r := range s {
 			switch {
 			case r == '\n' || r == '\t':

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // A check of something that does not hold must fail.
@@ -22,6 +23,15 @@ func TestChecksCanFail(t *testing.T) {
 		}
 	}()
 	overwrite := func(_ context.Context, r *room) error { return os.WriteFile(r.secret, nil, 0o600) }
+	stays := func(ctx context.Context, l *lab, n *internet) error {
+		_, good, err := n.serve(apiHost, portHTTP, closing)
+		return errors.Join(err, moved(ctx, l, n, good, good))
+	}
+	told := func(ctx context.Context, l *lab) error {
+		out, err := l.says(ctx, answers(token)[0])
+		return errors.Join(err, hidden(text(&out)))
+	}
+	allOfIt := func(s *sandbox.Source) { s.Policy.Grants.State = append(s.Policy.Grants.State, "other") }
 	for name, do := range map[string]func(context.Context, *lab) error{
 		"another end":            ends("done", sandbox.Call{}, []sandbox.Fault{sandbox.FaultTimeout}),
 		"a module that is taken": refused(embedded("done"), sandbox.LoadImport, ""),
@@ -30,6 +40,13 @@ func TestChecksCanFail(t *testing.T) {
 		"a file that is written": inWritable(overwrite),
 		"a quota that is kept":   inWritable(func(ctx context.Context, r *room) error { return r.bounded(ctx, &program{}) }),
 		"a granted request":      elsewhere(func(*url.URL) {}),
+		"a name that stays":      inInternet(stays),
+		"a secret that is told":  told,
+		"a secret that is lost":  func(context.Context, *lab) error { return hidden("nothing") },
+		"a line that is lost":    func(context.Context, *lab) error { return harmless("") },
+		"a store with room":      talking(fillsStore, storing(policy.MiB)),
+		"a store that is there":  talking(deniedStore),
+		"a key that is granted":  talking(stateKeys, allOfIt),
 		"another answer":         sameTwice("steps", sandbox.Call{}),
 		"a panic":                func(context.Context, *lab) error { panic("of the host") },
 	} {

@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
@@ -23,27 +21,48 @@ import (
 
 func networkChecks() []check {
 	return []check{
-		{"NET-0", "a request that was granted, to show that the attacks would work", served},
-		{"NET-1", "a module that imports http, without a grant", refused(embedded("needhttp"), sandbox.LoadGrant, "http")},
-		{"NET-2a", "another port of the host that was granted", elsewhere(func(u *url.URL) { u.Host = net.JoinHostPort(u.Hostname(), "1") })},
-		{"NET-2b", "the host that was granted, as a user before another one", elsewhere(func(u *url.URL) { u.User = url.User("example.com") })},
-		{"NET-2c", "a method that was not granted", another("DELETE", nil)},
-		{"NET-2d", "CONNECT and TRACE", bothMethods},
-		{"NET-3", "a redirect to a host that was not granted", redirected},
-		{"NET-5a", "loopback, without private networks", private("127.0.0.1")},
-		{"NET-5b", "loopback as one number", private("2130706433")},
-		{"NET-5c", "loopback in hexadecimal", private("0x7f000001")},
-		{"NET-5d", "loopback as an IPv6 address of an IPv4 one", private("[::ffff:127.0.0.1]")},
-		{"NET-5e", "the address of a cloud's metadata", private("169.254.169.254")},
-		{"NET-5f", "localhost by name", private("localhost")},
-		{"NET-7a", "a header of the connection's", another("GET", map[string]string{"Transfer-Encoding": "chunked"})},
-		{"NET-7b", "a header with another one inside", another("GET", map[string]string{"X-A": "b\r\nX-C: d"})},
-		{"NET-7c", "the Host header", another("GET", map[string]string{"Host": "example.com"})},
-		{"NET-8a", "a response without end", tooLarge(endless)},
-		{"NET-8b", "a response that unpacks to a thousand times its size", tooLarge(bomb)},
-		{"NET-9", "more requests than a call may make", volume},
+		{"NET-0", "a request that was granted, to show that the attacks would work", "it was answered", served},
+		{"NET-1", "a module that makes HTTP requests, without a grant", whenLoaded, refused(embedded("needhttp"), sandbox.LoadGrant, "http")},
+		{"NET-2a", "a request to another port of the host that was granted", unsent, elsewhere(func(u *url.URL) { u.Host = net.JoinHostPort(u.Hostname(), "1") })},
+		{"NET-2b", "a URL with a user before the granted host, http://example.com@", unsent, elsewhere(func(u *url.URL) { u.User = url.User("example.com") })},
+		{"NET-2c", "a method that was not granted", unsent, another(abi.HTTPRequest{Method: "DELETE"})},
+		{"NET-2d", "the methods CONNECT and TRACE, even if they are granted", "neither was sent", bothMethods},
+		{"NET-3a", "a redirect to a host that was not granted", "not followed", redirected},
+		{"NET-3b", "a redirect to another granted host, with Authorization, Cookie and X-Api-Key", "followed without these headers", inInternet(headersCrossing)},
+		{"NET-3c", "a redirect of a request's body to another granted host", "not followed", inInternet(bodyCrossing)},
+		{"NET-3d", "a redirect from https to http, both granted", "not followed", inInternet(downgraded)},
+		{"NET-3e", "a redirect to itself, without end", "given up after 5 redirects", redirectedForEver},
+		{"NET-4a", "a granted name that is a public address first, and loopback the next time", "its address checked for each connection, and refused", inInternet(rebound)},
+		{"NET-4b", "a granted name that is a public address and loopback at once", "refused, wherever the bad address stands", inInternet(mixedAddresses)},
+		{"NET-4c", "a granted name that turns into a cloud's metadata address, with private networks", "refused", inInternet(reboundToMetadata)},
+		{"NET-5a", "loopback, granted as a host without private networks", unsent, private("127.0.0.1")},
+		{"NET-5b", "loopback written as one number, 2130706433", unsent, private("2130706433")},
+		{"NET-5c", "loopback written in hexadecimal, 0x7f000001", unsent, private("0x7f000001")},
+		{"NET-5d", "loopback written as an IPv6 address, ::ffff:127.0.0.1", unsent, private("[::ffff:127.0.0.1]")},
+		{"NET-5e", "169.254.169.254, at which clouds hand out credentials", unsent, private("169.254.169.254")},
+		{"NET-5f", "localhost by its name", unsent, private("localhost")},
+		{"NET-7a", "a header that says how the request is sent, Transfer-Encoding", unsent, another(abi.HTTPRequest{Method: "GET", Headers: map[string]string{"Transfer-Encoding": "chunked"}})},
+		{"NET-7b", "a header with a line break and another header in it", unsent, another(abi.HTTPRequest{Method: "GET", Headers: map[string]string{"X-A": "b\r\nX-C: d"}})},
+		{"NET-7c", "the header Host, for another host", unsent, another(abi.HTTPRequest{Method: "GET", Headers: map[string]string{"Host": "example.com"}})},
+		{"NET-8a", "a response without end", "given up at the limit of a response", tooLarge(endless)},
+		{"NET-8b", "a response that unpacks to a thousand times its size", "given up at the limit of a response", tooLarge(bomb)},
+		{"NET-9", "more requests than a call may make, by redirects", "refused from the limit on", volume},
+		{"NET-10a", "the cookie that a server set for another tool, and in an earlier call", "not sent", cookies},
+		{"NET-10b", "the connection that another tool made to the same server", "not shared", connections},
+		{"NET-11a", "a request to another granted host than the secret is for", "sent without it", elsewhereWithoutSecret},
+		{"NET-11b", "redirects of a request with a secret, to another granted host and to its own", "followed without it", redirectedWithoutSecret},
+		{"NET-11c", "a guest that sets the secret's header itself", unsent, ownHeader},
 	}
 }
+
+// firstChecks come before all others: Go reads the variables that name a proxy at
+// the first request of a process that asks for them, and never again.
+func firstChecks() []check {
+	return []check{{"NET-6", "a request while variables such as HTTP_PROXY name a proxy", "it went to the server, and the proxy heard nothing", inInternet(proxied)}}
+}
+
+// What held off a request.
+const unsent = "refused before it was sent"
 
 // reaching grants the host of a URL, loopback included.
 func reaching(address string) func(*sandbox.Source) {
@@ -65,8 +84,8 @@ func grant(address string) func(*sandbox.Source) {
 }
 
 // request is a call of the guest ask.
-func request(address, method string, header map[string]string) (sandbox.Call, error) {
-	b, err := json.Marshal(abi.HTTPRequest{Method: method, URL: address, Headers: header})
+func request(r abi.HTTPRequest) (sandbox.Call, error) {
+	b, err := json.Marshal(r)
 	if err != nil {
 		return sandbox.Call{}, err
 	}
@@ -74,52 +93,36 @@ func request(address, method string, header map[string]string) (sandbox.Call, er
 	return sandbox.Call{Arguments: args}, err
 }
 
-// server counts what reaches it.
-type server struct {
-	*httptest.Server
-	hits atomic.Int64
-}
-
-// serve starts a server on loopback. Nil: its answer is a word.
-func serve(answer http.HandlerFunc) (s *server, err error) {
-	s = &server{}
-	defer func() { // httptest has no other way to say it
-		if p := recover(); p != nil {
-			s, err = nil, skipped(fmt.Sprint("nothing can listen on loopback here: ", p))
-		}
-	}()
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.hits.Add(1)
-		if answer != nil {
-			answer(w, r)
-			return
-		}
-		_, _ = w.Write([]byte("word"))
-	}))
-	return s, nil
-}
+// get is a request for a URL.
+func get(address string) abi.HTTPRequest { return abi.HTTPRequest{Method: "GET", URL: address} }
 
 // fetched is what the guest got.
 type fetched struct {
 	refused bool
-	body    []byte
+	abi.HTTPResponse
 }
 
 // fetch lets the guest make a request.
-func (l *lab) fetch(ctx context.Context, address, method string, header map[string]string, change ...func(*sandbox.Source)) (fetched, error) {
-	c, err := request(address, method, header)
+func (l *lab) fetch(ctx context.Context, r abi.HTTPRequest, change ...func(*sandbox.Source)) (fetched, error) {
+	m, err := l.load(ctx, "ask", change...)
 	if err != nil {
 		return fetched{}, err
 	}
-	src, err := guest("ask", change...)
+	got, err := l.visit(ctx, m, r)
+	return got, errors.Join(err, m.Close(ctx))
+}
+
+// visit lets a guest that is loaded make a request.
+func (l *lab) visit(ctx context.Context, m *sandbox.Module, r abi.HTTPRequest) (fetched, error) {
+	c, err := request(r)
 	if err != nil {
 		return fetched{}, err
 	}
-	answer, err := l.answered(ctx, src, c)
-	if err != nil {
+	out := l.ask(ctx, m, c)
+	if err := ended(&out, []sandbox.Fault{""}); err != nil {
 		return fetched{}, err
 	}
-	digits, body, _ := strings.Cut(answer, " ")
+	digits, body, _ := strings.Cut(text(&out), " ")
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil {
 		return fetched{}, err
@@ -131,9 +134,26 @@ func (l *lab) fetch(ctx context.Context, address, method string, header map[stri
 	if err != nil {
 		return fetched{}, err
 	}
-	var res abi.HTTPResponse
-	err = json.Unmarshal(b, &res)
-	return fetched{res.Error != nil, res.Body}, err
+	var got fetched
+	err = json.Unmarshal(b, &got.HTTPResponse)
+	got.refused = got.Error != nil
+	return got, err
+}
+
+// why is the reason of a refusal.
+func (f *fetched) why() string {
+	if f.Error == nil {
+		return "no reason"
+	}
+	return f.Error.Code + ": " + f.Error.Message
+}
+
+// answered says that the guest got what it asked for.
+func (f *fetched) answered() error {
+	if f.refused || string(f.Body) != "word" {
+		return fmt.Errorf("the guest was given %q, %s", f.Body, f.why())
+	}
+	return nil
 }
 
 func served(ctx context.Context, l *lab) error {
@@ -142,36 +162,45 @@ func served(ctx context.Context, l *lab) error {
 		return err
 	}
 	defer s.Close()
-	got, err := l.fetch(ctx, s.URL+"/", "GET", nil, reaching(s.URL))
-	if err == nil && (got.refused || string(got.body) != "word") {
-		err = fmt.Errorf("the guest was given %q, the server saw %d requests", got.body, s.hits.Load())
+	got, err := l.fetch(ctx, get(s.URL+"/"), reaching(s.URL))
+	if err != nil {
+		return err
 	}
-	return err
+	return got.answered()
 }
 
-// untouched says that a request was refused before it reached the server.
+// untouched says that the host refused a request before it reached the server. That
+// it went wrong on the way is not enough.
 func untouched(got fetched, s *server) error {
-	if n := s.hits.Load(); n != 0 || !got.refused {
-		return fmt.Errorf("the request was not refused, and the server saw %d", n)
+	decided := got.Error != nil && (got.Error.Code == "denied" || got.Error.Code == "invalid")
+	if n := s.hits(); n != 0 || !decided {
+		return fmt.Errorf("the host did not refuse the request (%s), and the server saw %d", got.why(), n)
 	}
 	return nil
 }
 
 // another makes a request to a server that was granted, which may not reach it.
-func another(method string, header map[string]string) func(context.Context, *lab) error {
+func another(r abi.HTTPRequest, change ...func(*sandbox.Source)) func(context.Context, *lab) error {
 	return func(ctx context.Context, l *lab) error {
 		s, err := serve(nil)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		got, err := l.fetch(ctx, s.URL+"/", method, header, reaching(s.URL))
+		r.URL = s.URL + "/"
+		got, err := l.fetch(ctx, r, append([]func(*sandbox.Source){reaching(s.URL)}, change...)...)
 		return errors.Join(err, untouched(got, s))
 	}
 }
 
+// bothMethods are granted, and still no guest's.
 func bothMethods(ctx context.Context, l *lab) error {
-	return errors.Join(another("CONNECT", nil)(ctx, l), another("TRACE", nil)(ctx, l))
+	var err error
+	for _, method := range []string{http.MethodConnect, http.MethodTrace} {
+		granted := func(s *sandbox.Source) { s.Policy.Grants.HTTP[0].Methods = []string{method} }
+		err = errors.Join(err, another(abi.HTTPRequest{Method: method}, granted)(ctx, l))
+	}
+	return err
 }
 
 // elsewhere makes a request to another place than the one that was granted.
@@ -199,7 +228,7 @@ func near(turn func(*url.URL), grants func(*server, string) func(*sandbox.Source
 			return err
 		}
 		turn(u)
-		got, err := l.fetch(ctx, u.String(), "GET", nil, grants(s, u.String()), within(2*time.Second))
+		got, err := l.fetch(ctx, get(u.String()), grants(s, u.String()), within(2*time.Second))
 		return errors.Join(err, untouched(got, s))
 	}
 }
@@ -215,11 +244,11 @@ func redirected(ctx context.Context, l *lab) error {
 		return err
 	}
 	defer from.Close()
-	if _, err := l.fetch(ctx, from.URL+"/", "GET", nil, reaching(from.URL)); err != nil {
+	if _, err := l.fetch(ctx, get(from.URL+"/"), reaching(from.URL)); err != nil {
 		return err
 	}
-	if from.hits.Load() != 1 || to.hits.Load() != 0 {
-		return fmt.Errorf("the first server saw %d requests and the second %d", from.hits.Load(), to.hits.Load())
+	if from.hits() != 1 || to.hits() != 0 {
+		return fmt.Errorf("the first server saw %d requests and the second %d", from.hits(), to.hits())
 	}
 	return nil
 }
@@ -256,9 +285,9 @@ func tooLarge(answer http.HandlerFunc) func(context.Context, *lab) error {
 		}
 		defer s.Close()
 		small := func(s *sandbox.Source) { s.Policy.Limits.HTTPResponse = 256 << 10 }
-		got, err := l.fetch(ctx, s.URL+"/", "GET", nil, reaching(s.URL), small, within(10*time.Second))
-		if err == nil && !got.refused && len(got.body) > 256<<10 {
-			err = fmt.Errorf("the guest was given %d bytes", len(got.body))
+		got, err := l.fetch(ctx, get(s.URL+"/"), reaching(s.URL), small, within(10*time.Second))
+		if err == nil && (got.Error == nil || got.Error.Code != "too_large") {
+			err = fmt.Errorf("the guest was given %d bytes, %s", len(got.Body), got.why())
 		}
 		return err
 	}
@@ -272,10 +301,10 @@ func volume(ctx context.Context, l *lab) error {
 	}
 	defer s.Close()
 	few := func(s *sandbox.Source) { s.Policy.Limits.HTTPRequests = 3 }
-	if _, err := l.fetch(ctx, s.URL+"/", "GET", nil, reaching(s.URL), few); err != nil {
+	if _, err := l.fetch(ctx, get(s.URL+"/"), reaching(s.URL), few); err != nil {
 		return err
 	}
-	if n := s.hits.Load(); n < 1 || n > 3 {
+	if n := s.hits(); n < 1 || n > 3 {
 		return fmt.Errorf("the server saw %d requests, and 3 are allowed", n)
 	}
 	return nil

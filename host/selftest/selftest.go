@@ -25,15 +25,17 @@ type Result struct {
 	// linear memory that a guest of it had.
 	WallMS    float64 `json:"wall_ms"`
 	PeakBytes int64   `json:"peak_bytes"`
+	How       string  `json:"how,omitempty"` // what held it off; empty where nothing did, or it was skipped
 }
 
 // Failed says that the check was made and did not hold.
 func (r *Result) Failed() bool { return !r.Held && r.Skipped == "" }
 
-// check is one attack. do returns nil if what it tried was held off.
+// check is one attack. do returns nil if what it tried was held off, how says by
+// what.
 type check struct {
-	id, what string
-	do       func(context.Context, *lab) error
+	id, what, how string
+	do            func(context.Context, *lab) error
 }
 
 // skipped is the error of a check that cannot be made here.
@@ -52,7 +54,7 @@ func All() []string {
 
 func checks() []check {
 	var all []check
-	for _, of := range []func() []check{cpuChecks, memoryChecks, moduleChecks, isolationChecks, fileChecks, networkChecks, textChecks} {
+	for _, of := range []func() []check{firstChecks, cpuChecks, memoryChecks, moduleChecks, isolationChecks, fileChecks, networkChecks, secretChecks, storeChecks, textChecks} {
 		all = append(all, of()...)
 	}
 	return all
@@ -60,8 +62,10 @@ func checks() []check {
 
 // Run makes all checks, one after the other, and yields their results. It makes
 // files in a temporary folder of its own, listens on loopback, connects to nothing
-// else, and takes about as much memory as the limits of one tool. The error is for what keeps
-// the checks from being made at all, that of ctx included; it is yielded last.
+// else, and takes about as much memory as the limits of one tool. For the time of a
+// check it sets variables of this process's environment, those of proxies among
+// them: it belongs into a process that does nothing else. The error is for what
+// keeps the checks from being made at all, that of ctx included; it is yielded last.
 func Run(ctx context.Context) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		l, err := newLab()
@@ -134,6 +138,8 @@ func (l *lab) try(ctx context.Context, c check) Result {
 	}
 	if r.Held = err == nil; err != nil {
 		r.Problem = err.Error()
+	} else {
+		r.How = c.how
 	}
 	return r
 }

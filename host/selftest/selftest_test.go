@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -20,17 +21,23 @@ func TestEveryAttackIsHeldOff(t *testing.T) {
 		}
 		t.Logf("%-7s %8.1f ms %9d B  %s", r.ID, r.WallMS, r.PeakBytes, r.What)
 	}
-	if n != len(All()) || n < 60 {
+	if n != len(All()) || n < 150 {
 		t.Errorf("%d checks of %d", n, len(All()))
 	}
 }
 
-func TestIDsAreUniqueAndNameARequirement(t *testing.T) {
+// An id is that of a requirement, and a text is read alone, by who has not seen the
+// one before it.
+func TestEveryCheckSaysWhatItIs(t *testing.T) {
+	id := regexp.MustCompile(`^(CPU|MEM|MOD|ISO|FS|NET|SEC|KV|LOG|TXT|BUD)-[0-9]+[a-z]?$`)
 	seen := make(map[string]bool)
-	for _, id := range All() {
-		if seen[id] || strings.Count(id, "-") != 1 {
-			t.Errorf("id %q", id)
+	for _, c := range checks() {
+		if seen[c.id] || seen[c.what] || !id.MatchString(c.id) {
+			t.Errorf("%s %q is there twice, or its id is none", c.id, c.what)
 		}
-		seen[id] = true
+		seen[c.id], seen[c.what] = true, true
+		if c.what == "" || c.how == "" || strings.Contains(c.what, "the same by") || len(c.what)+len(c.how) > 150 {
+			t.Errorf("%s: what is tried is %q, and what holds %q", c.id, c.what, c.how)
+		}
 	}
 }

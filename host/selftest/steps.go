@@ -65,10 +65,11 @@ const (
 	stepsAt   = 65536
 	stepBytes = 80
 	headBytes = 16
-	// Where programs keep what they read and write: behind all steps.
-	dataAt  = 0x40000
-	iovecAt = 0x3f000
-	wordsAt = 0x3e000 // results: descriptors, counts
+	// Where programs keep what they read and write: behind four hundred steps. What
+	// lies between is sent to the guest too, so it is not far.
+	wordsAt = 0x18000 // results: descriptors, counts
+	iovecAt = 0x19000
+	dataAt  = 0x1a000
 )
 
 // program is a list of steps.
@@ -160,7 +161,7 @@ func (p *program) arguments() (json.RawMessage, error) {
 	for i, w := range []uint32{uint32(p.count), p.showAt, p.show, max(1, p.rounds)} {
 		binary.LittleEndian.PutUint32(image[4*i:], w)
 	}
-	if headBytes+len(p.steps) > wordsAt-stepsAt {
+	if headBytes+len(p.steps) > wordsAt-stepsAt || 8*p.words > iovecAt-wordsAt || len(p.iovecs) > dataAt-iovecAt {
 		return nil, errors.New("too many steps")
 	}
 	copy(image[headBytes:], p.steps)
