@@ -34,9 +34,11 @@ An id begins with what is attacked:
   BUD  the number of calls
 
 The checks with the number 0, such as FS-0, do what is granted: that has to work,
-or the attacks would show nothing.`,
+or the attacks would show nothing. With --isolation process every guest runs in a
+process of its own, as those of modules with isolation: process do.`,
 	}
 	f := addFormat(cmd, "text", "json", "junit")
+	isolation := cmd.Flags().String("isolation", "inprocess", "where the guests run: inprocess or process")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var v checkView
 		switch f.value {
@@ -47,7 +49,12 @@ or the attacks would show nothing.`,
 		default:
 			v = &textChecks{mark: a.outStyle()}
 		}
-		return a.selftest(cmd.Context(), v)
+		switch *isolation {
+		case "inprocess", "process":
+		default:
+			return fmt.Errorf("--isolation %q: there are inprocess and process", *isolation)
+		}
+		return a.selftest(cmd.Context(), v, &selftest.Options{Isolated: *isolation == "process"})
 	}
 	return cmd
 }
@@ -58,9 +65,9 @@ type checkView interface {
 	all(w io.Writer) error
 }
 
-func (a *app) selftest(ctx context.Context, v checkView) error {
+func (a *app) selftest(ctx context.Context, v checkView, o *selftest.Options) error {
 	broken := 0
-	for r, err := range selftest.Run(ctx) {
+	for r, err := range selftest.Run(ctx, o) {
 		if err != nil {
 			if interrupted(ctx) {
 				return err

@@ -13,7 +13,7 @@ import (
 
 // A check of something that does not hold must fail.
 func TestChecksCanFail(t *testing.T) {
-	l, err := newLab()
+	l, err := newLab(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAnInterruptEndsTheChecks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for _, err := range Run(ctx) {
+	for _, err := range Run(ctx, nil) {
 		n++
 		cancel()
 		if n > 1 && !errors.Is(err, context.Canceled) {

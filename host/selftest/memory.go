@@ -54,7 +54,7 @@ func hundred(s string) []string {
 // each other and not to fail.
 func crowd(ctx context.Context, l *lab) (err error) {
 	const calls = 16
-	engine, err := sandbox.New(sandbox.Options{Memory: policy.GiB / 4})
+	engine, err := sandbox.New(sandbox.Options{Memory: policy.GiB / 4, Isolated: l.isolated})
 	if err != nil {
 		return err
 	}

@@ -54,10 +54,17 @@ func All() []string {
 
 func checks() []check {
 	var all []check
-	for _, of := range []func() []check{firstChecks, cpuChecks, memoryChecks, moduleChecks, isolationChecks, fileChecks, networkChecks, secretChecks, storeChecks, textChecks} {
+	for _, of := range []func() []check{firstChecks, cpuChecks, memoryChecks, moduleChecks, isolationChecks, processChecks, fileChecks, networkChecks, secretChecks, storeChecks, textChecks} {
 		all = append(all, of()...)
 	}
 	return all
+}
+
+// Options change how the checks are made. Nil and the zero value are usable.
+type Options struct {
+	// Isolated has the guests run in processes of their own, as isolation: process
+	// does. Then the program has to call host.Worker first in main.
+	Isolated bool
 }
 
 // Run makes all checks, one after the other, and yields their results. It makes
@@ -66,9 +73,9 @@ func checks() []check {
 // check it sets variables of this process's environment, those of proxies among
 // them: it belongs into a process that does nothing else. The error is for what
 // keeps the checks from being made at all, that of ctx included; it is yielded last.
-func Run(ctx context.Context) iter.Seq2[Result, error] {
+func Run(ctx context.Context, o *Options) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		l, err := newLab()
+		l, err := newLab(o)
 		if err != nil {
 			yield(Result{}, fmt.Errorf("preparing the attacks: %w", err))
 			return
@@ -89,18 +96,22 @@ func Run(ctx context.Context) iter.Seq2[Result, error] {
 
 // lab is what attacks are made with.
 type lab struct {
-	engine *sandbox.Engine
-	good   *sandbox.Module // that has to be served after each attack
-	dir    string
-	peak   int64 // bytes, of the guests of one check
+	engine   *sandbox.Engine
+	isolated bool
+	good     *sandbox.Module // that has to be served after each attack
+	dir      string
+	peak     int64 // bytes, of the guests of one check
 }
 
-func newLab() (*lab, error) {
-	engine, err := sandbox.New(sandbox.Options{})
+func newLab(o *Options) (*lab, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	engine, err := sandbox.New(sandbox.Options{Isolated: o.Isolated})
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{engine: engine}
+	l := &lab{engine: engine, isolated: o.Isolated}
 	if l.dir, err = os.MkdirTemp("", "wagent-selftest-"); err != nil {
 		return nil, errors.Join(err, l.close())
 	}

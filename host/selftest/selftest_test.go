@@ -1,14 +1,30 @@
 package selftest
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/wagent-dev/wagent/host/internal/sandbox"
 )
 
+// TestMain makes this test a program whose guests can have processes of their own.
+func TestMain(m *testing.M) {
+	sandbox.Worker()
+	os.Exit(m.Run())
+}
+
 func TestEveryAttackIsHeldOff(t *testing.T) {
+	for name, o := range map[string]*Options{"inprocess": nil, "process": {Isolated: true}} {
+		t.Run(name, func(t *testing.T) { everyAttackIsHeldOff(t, o) })
+	}
+}
+
+func everyAttackIsHeldOff(t *testing.T, o *Options) {
+	t.Helper()
 	n := 0
-	for r, err := range Run(t.Context()) {
+	for r, err := range Run(t.Context(), o) {
 		if err != nil {
 			t.Fatal(err)
 		}

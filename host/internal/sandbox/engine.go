@@ -20,6 +20,9 @@ type Options struct {
 	// own limit is larger runs alone. 0: half of the machine's memory, or of what
 	// the process may use of it where the system says.
 	Memory int64
+	// Isolated has every module run its guests in a process of its own, whatever its
+	// source says, but for modules that are only inspected.
+	Isolated bool
 	// WeakIsolation lets isolated modules run in a process that is not shut off from
 	// the system where the system has no walls. False: they are refused there.
 	WeakIsolation bool
@@ -32,6 +35,7 @@ type Engine struct {
 	cache    codeCache
 	log      *slog.Logger
 	idle     *idlers
+	isolated bool      // see Options.Isolated
 	weak     bool      // see Options.WeakIsolation
 	workers  *workers  // nil: modules are compiled in this process
 	told     sync.Once // that modules are
@@ -62,7 +66,7 @@ func New(o Options) (*Engine, error) {
 	}
 	all := newQueue(o.Memory)
 	return &Engine{
-		weak:  o.WeakIsolation,
+		isolated: o.Isolated, weak: o.WeakIsolation,
 		queue: all, sessions: newSessions(all),
 		cache:   openCodeCache(o.CacheDir, log),
 		log:     log,

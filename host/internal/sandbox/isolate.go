@@ -101,6 +101,16 @@ func withoutHost(p policy.Policy) policy.Policy {
 	return p
 }
 
+// number is that of the process, as the system counts.
+func (i *isolated) number() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.proc == nil {
+		return 0
+	}
+	return i.proc.cmd.Process.Pid
+}
+
 func (i *isolated) encode(req *abi.Request) ([]byte, error) { return i.write(req) }
 
 // close ends the process. No call runs any more.

@@ -67,7 +67,7 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := p.entry.seal(); err != nil {
 		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
 	}
-	if src.Isolated {
+	if src.Isolated || e.isolated {
 		if err := e.moveOut(ctx, m, p, code); err != nil {
 			return nil, err
 		}

@@ -61,6 +61,15 @@ const describeTime = 2 * time.Second
 // Info says what the module is.
 func (m *Module) Info() Info { return m.info }
 
+// Process returns the number of the process that runs the guests of an isolated
+// module, 0 while there is none.
+func (m *Module) Process() int {
+	if away, ok := m.speaks.(*isolated); ok {
+		return away.number()
+	}
+	return 0
+}
+
 // Close stops the calls that are running, waits for them and frees the code.
 // When ctx ends first nothing is freed and Close may be called again.
 func (m *Module) Close(ctx context.Context) error {
