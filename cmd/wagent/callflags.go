@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,9 +60,7 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 	t.Limits = manifest.Limits{Memory: f.memory, Output: f.output, Timeout: manifest.Duration(f.timeout), Fuel: f.fuel}
 	t.Allow.PrivateNetworks = f.private
 	t.Allow.KV = f.kv
-	for _, rule := range f.http {
-		t.Allow.HTTP = append(t.Allow.HTTP, httpRule(rule))
-	}
+	t.Allow.HTTP = httpRules(f.http)
 	if t.Allow.Read, err = folderFlags("--read", f.read); err != nil {
 		return nil, err
 	}
@@ -79,6 +78,25 @@ func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 		t.Config[k] = scalar(v)
 	}
 	return &t, err
+}
+
+// httpRules reads the values of --allow-http. Those that differ in their path alone
+// are one rule: a path with two slashes in a row is granted by one that has both its
+// spellings.
+func httpRules(given []string) []manifest.HTTPRule {
+	var out []manifest.HTTPRule
+	for _, g := range given {
+		r := httpRule(g)
+		i := slices.IndexFunc(out, func(o manifest.HTTPRule) bool {
+			return o.Host == r.Host && slices.Equal(o.Methods, r.Methods) && len(o.Paths) > 0 && len(r.Paths) > 0
+		})
+		if i < 0 {
+			out = append(out, r)
+			continue
+		}
+		out[i].Paths = append(out[i].Paths, r.Paths...)
+	}
+	return out
 }
 
 // httpRule reads [METHOD,METHOD ][http://]HOST[:PORT][/PATH].

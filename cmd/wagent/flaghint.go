@@ -3,15 +3,24 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/manifest"
+	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/host/visible"
 )
 
+// yamlWord is one word of a rule, as the host writes it: plain or in quotes.
+const yamlWord = `(?:"(?:[^"\\]|\\.)*"|[A-Za-z0-9.-]+)`
+
 // allowHTTP finds the rule in a refusal that names the line which would allow it.
-// The words come by way of the guest, and what is made of them is pasted into a
-// shell: nothing is taken that a shell would read as something else in quotes.
-var allowHTTP = regexp.MustCompile(`allow\.http: - \{host: "?([A-Za-z0-9._:/*\[\]-]+)"?(?:, methods: \[([A-Z, ]*)\])?[,}]`)
+var (
+	allowHTTP = regexp.MustCompile(`allow\.http: - \{host: (` + yamlWord + `)` +
+		`(?:, methods: \[(` + yamlWord + `(?:, ` + yamlWord + `)*)\])?` +
+		`(?:, paths: \[(` + yamlWord + `(?:, ` + yamlWord + `)*)\])?\}`)
+	yamlWords = regexp.MustCompile(yamlWord)
+)
 
 // withFlag adds to a refusal the flag of tools call that would allow it: what it
 // names is a line of a manifest, and here there is none.
@@ -23,10 +32,10 @@ func withFlag(text string, t *manifest.Tool) string {
 }
 
 func flagFor(text string, t *manifest.Tool) string {
-	rule := allowHTTP.FindStringSubmatch(text)
+	if flag := flagOfRule(text); flag != "" {
+		return flag
+	}
 	switch {
-	case rule != nil:
-		return "--allow-http " + httpFlag(rule[1], strings.Split(rule[2], ", "))
 	case strings.Contains(text, "allow: {http:"):
 		return "--allow-http HOST"
 	case strings.Contains(text, "allow.private_networks"):
@@ -45,15 +54,57 @@ func flagFor(text string, t *manifest.Tool) string {
 	return ""
 }
 
-// httpFlag is the value of --allow-http for a host and methods, as a shell takes
-// it.
-func httpFlag(host string, methods []string) string {
-	usual := func(m string) bool { return m == "" || m == "GET" || m == "HEAD" }
-	if slices.ContainsFunc(methods, func(m string) bool { return !usual(m) }) {
-		host = strings.Join(methods, ",") + " " + host
+// flagOfRule is the flag for the rule that a refusal names, "" for none: the grant
+// that --suggest would print. The words come by way of the guest, and a person
+// pastes what is made of them into a shell: so they have to be a rule, and one that
+// can be seen, and they are quoted.
+func flagOfRule(text string) string {
+	found := allowHTTP.FindStringSubmatch(text)
+	if found == nil {
+		return ""
 	}
-	if strings.ContainsAny(host, " *[]") {
-		return "'" + host + "'"
+	hosts, methods, paths := unquoted(found[1]), unquoted(found[2]), unquoted(found[3])
+	if len(hosts) != 1 {
+		return ""
 	}
-	return host
+	r, err := policy.ParseHTTPRule(hosts[0], methods, paths)
+	if err != nil {
+		return ""
+	}
+	var flags []string
+	for _, value := range httpFlags(manifest.HTTPRule{Host: r.HostPort(), Methods: r.Methods, Paths: r.Paths}) {
+		if strings.ContainsFunc(value, visible.Hidden) {
+			return ""
+		}
+		flags = append(flags, "--allow-http "+shellWord(value))
+	}
+	return strings.Join(flags, " ")
+}
+
+// unquoted are the words of a list.
+func unquoted(list string) []string {
+	words := yamlWords.FindAllString(list, -1)
+	for i, w := range words {
+		if plain, err := strconv.Unquote(w); err == nil {
+			words[i] = plain
+		}
+	}
+	return words
+}
+
+// httpFlags are the values of --allow-http that grant what a rule does, one for
+// each of its paths.
+func httpFlags(r manifest.HTTPRule) []string {
+	origin := r.Host
+	if len(r.Methods) > 0 {
+		origin = strings.Join(r.Methods, ",") + " " + origin
+	}
+	if len(r.Paths) == 0 {
+		return []string{origin}
+	}
+	values := slices.Clone(r.Paths)
+	for i, p := range values {
+		values[i] = origin + p
+	}
+	return values
 }

@@ -42,7 +42,7 @@ func (a *app) outcome(o *watched, t *manifest.Tool, name string) error {
 			return err
 		}
 	}
-	for _, l := range detailLines(o.Detail, resultText(&o.Result), maxDetail) {
+	for _, l := range detailLines(name, o.Detail, resultText(&o.Result), maxDetail) {
 		fmt.Fprintln(a.err, "  "+st.dim(l))
 	}
 	if o.Receipt.Module != "" {

@@ -33,8 +33,9 @@ func receiptText(r *run.Receipt) string {
 }
 
 // detailLines returns the first most lines of what a failed guest left, ready to
-// print, without those that are in what was said already.
-func detailLines(detail, said string, most int) []string {
+// print, without those that are in what was said already. Each begins with the name
+// of the tool, so that it is not taken for the host's.
+func detailLines(tool, detail, said string, most int) []string {
 	said = flat(said)
 	var out []string
 	n := 0
@@ -48,7 +49,7 @@ func detailLines(detail, said string, most int) []string {
 		if strings.Contains(said, flat(l)) {
 			continue
 		}
-		out = append(out, visible.Line(strings.TrimRight(l, "\r\n"), maxReason))
+		out = append(out, visible.Line(tool, maxLog)+": "+visible.Line(strings.TrimRight(l, "\r\n"), maxLog))
 	}
 	return out
 }

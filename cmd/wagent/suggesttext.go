@@ -43,12 +43,8 @@ func suggestionOf(s *host.Suggestion) *suggestionJSON {
 // what no flag can say.
 func suggestedFlags(s *host.Suggestion) (flags, left []string) {
 	for _, r := range s.Allow.HTTP {
-		paths := r.Paths
-		if len(paths) == 0 {
-			paths = []string{""}
-		}
-		for _, p := range paths {
-			flags = append(flags, "--allow-http", strings.Join(r.Methods, ",")+" "+r.Host+p)
+		for _, value := range httpFlags(r) {
+			flags = append(flags, "--allow-http", value)
 		}
 	}
 	for _, f := range []struct {

@@ -136,7 +136,7 @@ func (v *textView) called(c run.Called) {
 }
 
 func (v *textView) progressed(p run.Progressed) {
-	done := strings.TrimSpace(fmt.Sprintf("%d%% %s", p.Permille/10, visible.Line(p.Message, maxLog)))
+	done := visible.Line(strings.TrimSpace(fmt.Sprintf("%d%% %s", p.Permille/10, p.Message)), maxLog)
 	v.scr.update(p.CallID, done)
 	if v.verbose && !v.scr.live {
 		v.scr.note(fmt.Sprintf("  %s: %s", v.label(p.Tool, p.CallID), done))
@@ -191,7 +191,7 @@ func (v *textView) returned(r run.Returned) {
 	if v.verbose {
 		most = maxDetail
 	}
-	for _, l := range detailLines(r.Detail, said, most) {
+	for _, l := range detailLines(r.Tool, r.Detail, said, most) {
 		v.scr.note("  " + v.style.dim(l))
 	}
 }

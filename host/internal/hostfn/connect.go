@@ -10,12 +10,18 @@ import (
 	"net"
 )
 
-// requestKey is where the context of a request keeps itself. net/http connects
-// under one that has its values and not its end, for the sake of later requests.
+// requestKey is where the context of a request keeps what connecting needs of it.
+// net/http connects under one that has its values and not its end, for the sake of
+// later requests.
 type requestKey struct{}
 
-func keepingEnd(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, ctx)
+type requestEnd struct {
+	ctx       context.Context // the request's
+	connected func()          // told when there is a connection, whatever comes of it
+}
+
+func keepingEnd(ctx context.Context, connected func()) context.Context {
+	return context.WithValue(ctx, requestKey{}, requestEnd{ctx, connected})
 }
 
 // connecting runs dial, which ends with the request that it is for, and which
@@ -25,17 +31,27 @@ func (h *HTTP) connecting(ctx context.Context, dial func(context.Context) (net.C
 		return nil, unavailable("the module is being closed")
 	}
 	defer h.running.Done()
-	request, ok := ctx.Value(requestKey{}).(context.Context)
+	request, ok := ctx.Value(requestKey{}).(requestEnd)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if ok {
-		defer context.AfterFunc(request, cancel)()
+		defer context.AfterFunc(request.ctx, cancel)()
 	}
 	return dial(ctx)
 }
 
+// reach is dial, and tells the request that there is a connection: one that fails
+// later has sent something all the same.
+func (h *HTTP) reach(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := h.dial(ctx, address)
+	if request, ok := ctx.Value(requestKey{}).(requestEnd); ok && err == nil {
+		request.connected()
+	}
+	return conn, err
+}
+
 func (h *HTTP) dialPlain(ctx context.Context, _, address string) (net.Conn, error) {
-	return h.connecting(ctx, func(ctx context.Context) (net.Conn, error) { return h.dial(ctx, address) })
+	return h.connecting(ctx, func(ctx context.Context) (net.Conn, error) { return h.reach(ctx, address) })
 }
 
 func (h *HTTP) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
@@ -44,7 +60,7 @@ func (h *HTTP) dialTLS(ctx context.Context, _, address string) (net.Conn, error)
 		if err != nil {
 			return nil, err
 		}
-		conn, err := h.dial(ctx, address)
+		conn, err := h.reach(ctx, address)
 		if err != nil {
 			return nil, err
 		}

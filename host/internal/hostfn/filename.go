@@ -46,22 +46,55 @@ func cleanName(s string) (name, error) {
 	return n, nil
 }
 
-// ofGit reports whether the name leads into a .git folder, as any file system may
-// see it: there are some that do not tell capitals apart, leave out characters of
-// no width, or dots and blanks at the end.
-func (n name) ofGit() bool {
-	for part := range strings.SplitSeq(n.path, "/") {
-		part = strings.Map(func(r rune) rune {
-			if visible.Hidden(r) {
-				return -1
-			}
-			return r
-		}, part)
-		part, _, _ = strings.Cut(part, ":") // a stream of the file
-		part = strings.TrimRight(part, ". ")
-		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
+// leadsToGit reports whether a name goes through a .git folder or into one.
+func leadsToGit(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if isGit(part) {
 			return true
 		}
+	}
+	return false
+}
+
+// isGit reports whether a part of a name is a .git folder's, as any file system may
+// see it: there are some that do not tell capitals apart, leave out characters of
+// no width, or dots and blanks at the end.
+func isGit(part string) bool {
+	part = strings.Map(func(r rune) rune {
+		if visible.Hidden(r) {
+			return -1
+		}
+		return r
+	}, part)
+	part, _, _ = strings.Cut(part, ":") // a stream of the file
+	part = strings.TrimRight(part, ". ")
+	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+}
+
+// maxFollowed is how many links of a name are looked at. os.Root follows fewer.
+const maxFollowed = 40
+
+// ofGit is leadsToGit of what the name stands for: links on its way are followed,
+// the last one too. A guest cannot make a link, so it cannot put one there in
+// between.
+func (d *Folder) ofGit(name string) bool {
+	if leadsToGit(name) {
+		return true
+	}
+	at, rest := ".", strings.Split(name, "/")
+	for links := 0; len(rest) > 0; {
+		next := path.Join(at, rest[0])
+		rest = rest[1:]
+		target, err := d.root.Readlink(next)
+		if err != nil { // no link, or nothing that could be opened
+			at = next
+			continue
+		}
+		target = filepath.ToSlash(target)
+		if links++; links > maxFollowed || leadsToGit(target) {
+			return true
+		}
+		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return false
 }

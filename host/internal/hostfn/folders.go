@@ -227,7 +227,7 @@ func (d *Folder) Chtimes(name string, atime, mtime time.Time) error {
 	if err != nil {
 		return err
 	}
-	if !d.writable || n.ofGit() {
+	if !d.writable || d.ofGit(n.path) {
 		return fs.ErrPermission
 	}
 	f, err := d.openExisting(n, os.O_RDONLY)
@@ -266,10 +266,10 @@ func (d *Folder) change(name string, do func(parent *os.Root, base string) error
 	if err != nil {
 		return err
 	}
-	if !d.writable || n.path == "." || n.ofGit() {
+	dir, base := path.Split(n.path)
+	if !d.writable || n.path == "." || isGit(base) || d.ofGit(path.Clean(dir)) {
 		return fs.ErrPermission
 	}
-	dir, base := path.Split(n.path)
 	parent, err := d.openDir(path.Clean(dir))
 	if err != nil {
 		return guestError(err)

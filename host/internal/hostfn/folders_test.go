@@ -207,6 +207,65 @@ func TestNothingIsWrittenIntoGit(t *testing.T) {
 	}
 }
 
+// Threat 8: nor through a link that somebody made, however many there are on the way.
+func TestNothingIsWrittenIntoGitThroughALink(t *testing.T) {
+	j := openJail(t, plenty())
+	for _, dir := range []string{"a/b/.git/hooks", "plain"} {
+		if err := os.MkdirAll(filepath.Join(j.inside, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(j.inside, "a/b/.git/config"), "old")
+	for name, target := range map[string]string{
+		"repo": "a/b/.git", "hooks": "a/b/.git/hooks", "config": "plain/../a/b/.git/config", "chain": "plain/back", "plain/back": "../a/b", "a/b/mine": ".git",
+		"first": "second", "second": "repo", "loud": "a/b/.GIT/../.git",
+	} {
+		link(t, target, filepath.Join(j.inside, name))
+	}
+	link(t, "plain", filepath.Join(j.inside, "harmless"))
+	for _, name := range []string{"repo", "a/b/mine", "chain/mine", "plain/back/mine", "first", "second", "loud"} {
+		for what, err := range map[string]error{
+			"mkdir":       j.rw.Mkdir(name+"/x", 0o755),
+			"make":        second(j.rw.OpenFile(name+"/x", os.O_CREATE|os.O_WRONLY, 0o644)),
+			"make below":  second(j.rw.OpenFile(name+"/hooks/x", os.O_CREATE|os.O_WRONLY, 0o644)),
+			"open":        second(j.rw.OpenFile(name+"/config", os.O_WRONLY, 0)),
+			"rename into": j.rw.Rename("file", name+"/config"),
+			"rename from": j.rw.Rename(name+"/config", "config"),
+			"remove":      j.rw.Remove(name + "/config"),
+			"rmdir":       j.rw.Rmdir(name + "/hooks"),
+			"times":       j.rw.Chtimes(name+"/config", time.Unix(1, 0), time.Unix(1, 0)),
+		} {
+			if !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+	for what, err := range map[string]error{
+		"make in hooks":  second(j.rw.OpenFile("hooks/x", os.O_CREATE|os.O_WRONLY, 0o644)),
+		"open config":    second(j.rw.OpenFile("config", os.O_WRONLY, 0)),
+		"make config":    second(j.rw.OpenFile("config", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)),
+		"times":          j.rw.Chtimes("config", time.Unix(1, 0), time.Unix(1, 0)),
+		"times of a dir": j.rw.Chtimes("hooks", time.Unix(1, 0), time.Unix(1, 0)),
+	} {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(j.inside, "a/b/.git/config")); string(b) != "old" || err != nil {
+		t.Errorf("%q %v", b, err)
+	}
+	// Reading is as it was, a link itself may go, and other links lead where they led.
+	if f, err := j.rw.OpenFile("config", os.O_RDONLY, 0); err != nil || f.Close() != nil {
+		t.Error(err)
+	}
+	if err := j.rw.Mkdir("harmless/x", 0o755); err != nil {
+		t.Error(err)
+	}
+	if err := j.rw.Remove("config"); err != nil {
+		t.Error(err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // FS-2, FS-3: links that lead out, by every operation, with and without a slash

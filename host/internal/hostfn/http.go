@@ -234,8 +234,9 @@ func (s *HTTPSession) send(ctx context.Context, hp hop) (*http.Response, error) 
 	if over {
 		return nil, tooMany("more than %d requests in one call", s.h.o.MaxRequests)
 	}
-	ctx = httptrace.WithClientTrace(keepingEnd(ctx), &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { s.connected(hp.origin()) },
+	connected := func() { s.connected(hp.origin()) }
+	ctx = httptrace.WithClientTrace(keepingEnd(ctx, connected), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected() }, // it may be one of an earlier request
 	})
 	req := hp.request(ctx)
 	resp, err := s.h.transport.RoundTrip(req)

@@ -45,8 +45,9 @@ func NewLogSink(limit int64, emit func(level abi.Level, line string)) *LogSink {
 	return &LogSink{emit: emit, limit: limit}
 }
 
-// Hide has values taken out of everything, before anything is cut. Call it before
-// the guest begins; nil is nothing.
+// Hide has values taken out of everything, before anything is cut. In the stream
+// that Write takes a value is found across its pieces; each record of Line is
+// looked at by itself. Call it before the guest begins; nil is nothing.
 func (s *LogSink) Hide(values *redact.Set) { s.clean.Set = values }
 
 // Write takes a piece of a stream. It always takes all of it: what is over the

@@ -31,7 +31,7 @@ func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*File, error
 	if err := d.checkFlags(flag); err != nil {
 		return nil, err
 	}
-	if flag&changing != 0 && n.ofGit() {
+	if flag&changing != 0 && d.ofGit(n.path) {
 		return nil, fs.ErrPermission
 	}
 	free := n.path == "." && flag == os.O_RDONLY && d.opened.CompareAndSwap(false, true)

@@ -220,28 +220,17 @@ func (t target) hostPort() string {
 	return t.host
 }
 
-// denied says which line of a manifest would allow the target. Of the path it
-// takes the first segment, and only if that is plain.
+// denied says which line of a manifest would allow the target and as little else
+// as a line can say.
 func (t target) denied(how string) error {
-	r := policy.HTTPRule{Scheme: t.scheme, Host: t.host, Port: t.port, Methods: []string{t.method}}
-	if first, _, more := strings.Cut(t.path[1:], "/"); isPlain(first) || t.path == "/" {
-		r.Paths = []string{"/" + first}
-		if more {
-			r.Paths = []string{"/" + first + "/**"}
-		}
-	}
-	const format = "%sno grant covers this; to allow it: allow.http: %s"
-	f := denied(format, how, r.String())
-	if len(f.message) > maxMessage {
-		r.Paths = nil
-		f = denied(format, how, r.String())
+	n := t.need()
+	f := denied("%sno grant covers this; to allow it: allow.http: %s", how, n.Rule)
+	switch {
+	case n.Never != "":
+		f = denied("%sno grant covers this, and none would: %s", how, n.Never)
+	case len(f.message) > maxMessage:
+		f = denied("%sno grant covers this, and the line of allow.http that would is too long to be shown here", how)
 	}
 	f.target = &t
 	return f
-}
-
-func isPlain(seg string) bool {
-	return len(seg) > 0 && len(seg) <= 64 && !strings.ContainsFunc(seg, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_' && r != '.'
-	})
 }

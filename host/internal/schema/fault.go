@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Error says why a schema cannot be used.
@@ -16,13 +17,22 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Pointer != "" {
-		b.WriteString("at " + cut(e.Pointer, 4*maxShown) + ": ")
+		b.WriteString("at " + place(e.Pointer) + ": ")
 	}
 	b.WriteString(e.Problem)
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
 	}
 	return b.String()
+}
+
+// place is a pointer as it can be shown: in quotes, and shorter, where a name in it
+// has characters that cannot be seen.
+func place(pointer string) string {
+	if strings.ContainsFunc(pointer, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return show(pointer)
+	}
+	return cut(pointer, 4*maxShown)
 }
 
 // Violation says why arguments do not fit, in words for the model. It holds at
