@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -19,7 +18,7 @@ import (
 // is too large; [abi.RateLimited] if the call made too many; [abi.Unavailable] if
 // the other side did not answer in time.
 func Do(c *Call, req *abi.HTTPRequest) (*abi.HTTPResponse, error) {
-	b, err := json.Marshal(req)
+	b, err := writeHTTPRequest(req)
 	if err != nil {
 		return nil, fmt.Errorf("http request: %w", err)
 	}

@@ -2,7 +2,10 @@ package sdk
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -61,6 +64,37 @@ func appendResponse(r *abi.Response) (b []byte, ok bool) {
 		b = appendError(append(b, `,"error":`...), r.Error)
 	}
 	return append(b, '}'), true
+}
+
+// writeHTTPRequest is marshal for a request.
+func writeHTTPRequest(r *abi.HTTPRequest) ([]byte, error) {
+	names := slices.Sorted(maps.Keys(r.Headers))
+	plain := simple(r.Method) && simple(r.URL)
+	for _, n := range names {
+		plain = plain && simple(n) && simple(r.Headers[n])
+	}
+	if !plain {
+		return marshal(r)
+	}
+	b := make([]byte, 0, 128+len(r.URL)+64*len(names)+base64.StdEncoding.EncodedLen(len(r.Body)))
+	b = appendString(append(b, `{"method":`...), r.Method)
+	b = appendString(append(b, `,"url":`...), r.URL)
+	for i, n := range names {
+		between := `,`
+		if i == 0 {
+			between = `,"headers":{`
+		}
+		b = append(appendString(append(b, between...), n), ':')
+		b = appendString(b, r.Headers[n])
+	}
+	if len(names) > 0 {
+		b = append(b, '}')
+	}
+	if len(r.Body) > 0 {
+		b = base64.StdEncoding.AppendEncode(append(b, `,"body":"`...), r.Body)
+		b = append(b, '"')
+	}
+	return append(b, '}'), nil
 }
 
 func appendError(b []byte, e *abi.Error) []byte {
