@@ -10,7 +10,7 @@ DEMO   := examples/wasm-tools/demo
 PROMPT := Which region sold the most, by how much, and do the notes explain it?
 FUZZTIME ?= 10s
 
-.PHONY: help build tools demo test race doors race-doors e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
+.PHONY: help build tools demo test race doors race-doors isolated e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -57,6 +57,12 @@ doors: ## run the attacks on the doors of the host
 
 race-doors: ## the same under the race detector
 	$(GO) test -race $(UNRACED) -timeout 30m -run '$(DOORS)' $(SANDBOX)
+
+# The tests by requirement, with every module's guests in a process of its own. The
+# selftest, which `make race` runs in both isolations, is what is checked each time.
+ISOLATED = ^Test(CPU|MEM|MOD|NET|FS|ISO|SEC|KV|LOG|BUD|TXT|Threat|Trace|ASession|Fuel)
+isolated: ## run the tests of the sandbox's requirements with isolated guests (Linux)
+	$(GO) test -count=1 -timeout 30m -run '$(ISOLATED)' $(SANDBOX) -isolated
 
 e2e: build tools ## run the demo, the laws of the loop two thousand times, the specification's suite in every way, and guests under strace (Linux)
 	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent

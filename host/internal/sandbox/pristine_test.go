@@ -150,7 +150,7 @@ func TestAGuestWithAnEnvironmentIsInitialisedInEachCall(t *testing.T) {
 func TestMEM7IdleGuestsAreBounded(t *testing.T) {
 	e := newEngine(t)
 	e.idle.most = 3
-	a, b := load(t, e, source(t, "counter")), load(t, e, source(t, "counter"))
+	a, b := load(t, e, source(t, "counter"), here), load(t, e, source(t, "counter"), here)
 	many := func(m *Module) {
 		var wg sync.WaitGroup
 		gate := make(chan struct{})
