@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,8 +45,13 @@ func takenOver() {
 	if what == "look" {
 		lookAround()
 	}
+	if what == "neighbours" && os.Args[1] == isolateArg {
+		must(0, encloseGuests())
+	}
 	t.begin()
-	t.robs()[what]()
+	robs := t.robs()
+	maps.Copy(robs, t.attacks())
+	robs[what]()
 	os.Exit(0)
 }
 
