@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/confine"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
@@ -49,6 +50,7 @@ const killAfter = slowness * 500 * time.Millisecond
 
 // begin starts a process and has it load the module. It blocks until that is done.
 func (w *workers) begin(ctx context.Context, i *isolated) (*guestProcess, error) {
+	linear.Prepare()
 	confine.Shield()
 	p, err := w.start(i)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wagent-dev/wagent/host/internal/confine"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 )
 
 // What the system allows beyond the limits at which the worker ends itself, and can
@@ -43,6 +44,7 @@ func bound(o order) {
 // memories and stacks may take and the process itself, no file, few descriptors.
 func boundGuests(o *loadOrder) {
 	closeInherited()
+	linear.Prepare()
 	confine.Shield()
 	set := func(resource int, limit uint64) {
 		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit})
