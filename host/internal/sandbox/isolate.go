@@ -3,10 +3,8 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"path"
 	"slices"
@@ -220,9 +218,13 @@ func (i *isolated) enter(g *guest) (_ *guestProcess, leave func(), _ error) {
 }
 
 // readableState are the values of the run's state that the guest may read.
-func readableState(g *guest) map[string]json.RawMessage {
-	out := maps.Clone(g.state)
-	maps.DeleteFunc(out, func(key string, _ json.RawMessage) bool { return !slices.Contains(g.grants.State, key) })
+func readableState(g *guest) map[string][]byte {
+	out := make(map[string][]byte)
+	for key, value := range g.state {
+		if slices.Contains(g.grants.State, key) {
+			out[key] = value
+		}
+	}
 	return out
 }
 
@@ -266,7 +268,7 @@ func (i *isolated) inSession(g *guest, p *guestProcess, o *callOrder, input []by
 
 // ask has the process make a call, and opens the doors meanwhile. Of a session's
 // guest it sets the size, below 0 if it is not kept.
-func (i *isolated) ask(g *guest, p *guestProcess, o *callOrder, input []byte, k *kept) (*answer, error) {
+func (i *isolated) ask(g *guest, p *guestProcess, o *callOrder, input []byte, k *kept) (ans *answer, _ error) {
 	o.Output, o.Fuel, o.Left = g.limits.Output, g.limits.Fuel, time.Until(g.watch.end)
 	o.Progress = g.progress != nil
 	if g.trace != nil {
@@ -288,14 +290,15 @@ func (i *isolated) ask(g *guest, p *guestProcess, o *callOrder, input []byte, k 
 	switch {
 	case end.Fault != "":
 		return nil, &FaultError{Fault: end.Fault.known(), Message: oneLine(end.Message, maxMessage), Detail: cleanLines(end.Detail, maxDetail)}
-	case int64(len(raw)) > g.limits.Output:
-		return nil, tooMuchOutput(g.limits.Output)
+	case end.Said == nil:
+		ans = &answer{raw: raw}
+	default:
+		text, raw := end.Said.split(raw)
+		result := textResult(cleanText(text[:min(int64(len(text)), g.limits.Output+maxDetail)]), end.Said.Failed)
+		ans = &answer{raw: raw, result: &result}
 	}
-	ans := &answer{raw: raw}
-	if end.Said != nil {
-		text := end.Said.Text[:min(int64(len(end.Said.Text)), g.limits.Output+maxDetail)]
-		result := textResult(cleanText(text), end.Said.Failed)
-		ans.result = &result
+	if int64(len(ans.raw)) > g.limits.Output {
+		return nil, tooMuchOutput(g.limits.Output)
 	}
 	return ans, nil
 }

@@ -39,6 +39,14 @@ func (t *robber) attacks() map[string]func() {
 			must(m, err)
 			os.Exit(7)
 		},
+		"talks on": func() {
+			raw, err := json.Marshal(map[string]any{"v": abi.Version, "content": []abi.Content{{Type: "text", Text: "done"}}})
+			must(raw, err)
+			t.say(&message{Kind: kindDone, Done: &callEnd{}, body: raw})
+			for {
+				t.say(&message{Kind: kindLog, Log: &logPiece{}, body: []byte("and")})
+			}
+		},
 		"overflow": func() {
 			const most = 1<<63 - 1
 			t.say(&message{Kind: kindDone, Done: &callEnd{
@@ -265,5 +273,55 @@ func TestISO8AMessageDoesNotBlowUp(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
 		t.Errorf("%q: %d MB were taken for a message of 12", out.Fault, took>>20)
+	}
+}
+
+// ISO-8: an answer within its limit is given, whatever its bytes are written as on
+// the way.
+func TestISO8AnAnswerOfItsLimitArrives(t *testing.T) {
+	size := 4 << 20
+	args, err := json.Marshal(strings.Repeat("<", size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = bytes.ReplaceAll(args, []byte(`\u003c`), []byte("<"))
+	large := func(s *Source) {
+		s.Policy.Limits.Output, s.Policy.Limits.Input = int64(size)+1024, 2*int64(size)
+	}
+	for _, change := range []func(*Source){here, func(s *Source) { s.Isolated = true }} {
+		m := load(t, newEngine(t), source(t, "extism-plain"), plainTool("echo"), large, within(endless), change)
+		out := m.Call(t.Context(), Call{Tool: "echo", Arguments: args})
+		if out.Fault != "" || len(said(out)) < size || out.Receipt.OutputBytes < int64(size) {
+			t.Errorf("%q %.100s %s: %d bytes", out.Fault, said(out), out.Detail, len(said(out)))
+		}
+	}
+}
+
+// ISO-8: a value of the run's state is the same bytes in another process.
+func TestISO8AValueOfTheStateIsTheSameBytes(t *testing.T) {
+	value := json.RawMessage("{ \"a\" : \"<\" }\n")
+	o := &callOrder{State: readableState(&guest{grants: policy.Grants{State: []string{"open"}}, state: map[string]json.RawMessage{"open": value, "other": value}})}
+	var sent bytes.Buffer
+	if err := (&sender{w: &sent}).send(&message{Kind: kindCall, Begin: o}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := receive(&sent, maxLoad)
+	if err != nil || len(got.Begin.State) != 1 || string(got.Begin.State["open"]) != string(value) {
+		t.Errorf("%v %q", err, got.Begin.State)
+	}
+}
+
+// ISO-8: a process that says something when it is not asked is ended: it would keep
+// its parent busy for ever.
+func TestISO8AProcessThatTalksOnIsEnded(t *testing.T) {
+	m := robbed(t, "talks on", within(endless))
+	if out := m.Call(t.Context(), Call{Tool: "done"}); said(out) != "done" {
+		t.Fatalf("%q %s %s", out.Fault, said(out), out.Detail)
+	}
+	p := m.speaks.(*isolated).proc
+	select {
+	case <-p.ended:
+	case <-time.After(endless):
+		t.Error("it goes on")
 	}
 }

@@ -181,8 +181,9 @@ func (p *guestProcess) listen(r io.Reader) {
 		p.mu.Lock()
 		c := p.calls[m.Call]
 		p.mu.Unlock()
-		if c == nil {
-			continue // it has ended
+		if c == nil { // a call has nothing to say when it has ended
+			p.kill(errMeddled)
+			return
 		}
 		select {
 		case c.in <- m:

@@ -96,11 +96,11 @@ type callOrder struct {
 	Left     time.Duration // until its deadline
 	Output   int64         // bytes of the answer
 	Fuel     int64
-	State    map[string]json.RawMessage `json:",omitempty"`
-	Progress bool                       `json:",omitempty"` // somebody is told
-	Trace    bool                       `json:",omitempty"`
-	Probe    bool                       `json:",omitempty"`
-	Keep     uint64                     `json:",omitempty"` // guest of a session; 0: none
+	State    map[string][]byte `json:",omitempty"` // JSON, as it is
+	Progress bool              `json:",omitempty"` // somebody is told
+	Trace    bool              `json:",omitempty"`
+	Probe    bool              `json:",omitempty"`
+	Keep     uint64            `json:",omitempty"` // guest of a session; 0: none
 }
 
 // callEnd is how a call ended; the answer follows.
@@ -119,9 +119,29 @@ type callEnd struct {
 }
 
 // plainAnswer is an answer that is one text. A program and a plugin have no other.
+// The text is what follows the answer itself, or that if Same is set.
 type plainAnswer struct {
-	Text   string
+	Same   bool `json:",omitempty"`
+	Text   int  `json:",omitempty"` // bytes
 	Failed bool `json:",omitempty"`
+}
+
+// say adds the text of an answer to what is sent of it.
+func (p *plainAnswer) say(text string, raw []byte) []byte {
+	if p.Same = text == cleanText(string(raw)); p.Same {
+		return raw
+	}
+	p.Text = len(text)
+	return append(raw[:len(raw):len(raw)], text...)
+}
+
+// split takes the text of an answer from what was sent of it.
+func (p *plainAnswer) split(sent []byte) (text string, raw []byte) {
+	if p.Same {
+		return string(sent), sent
+	}
+	at := len(sent) - min(max(p.Text, 0), len(sent))
+	return string(sent[at:]), sent[:at]
 }
 
 // traceEnd is what a trace has recorded.
