@@ -78,7 +78,11 @@ func able() []string {
 		"be another user":      func() error { return unix.Setuid(12345) },
 		"have more limits":     func() error { return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1000, Max: 1000}) },
 		"open 100 descriptors": manyDescriptors,
-		"leave its group":      func() error { _, err := unix.Setsid(); return err },
+		"have a terabyte that is not its own data": func() error {
+			_, err := unix.MmapPtr(-1, 0, nil, 1<<40, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON|unix.MAP_NORESERVE)
+			return err
+		},
+		"leave its group": func() error { _, err := unix.Setsid(); return err },
 	} {
 		if do() == nil {
 			out = append(out, name)

@@ -218,6 +218,7 @@ func TestISO8NoOtherProcessIsEndedInPlaceOfOneThatHasEnded(t *testing.T) {
 	p := m.speaks.(*isolated).proc
 	p.kill(errors.New("for this test"))
 	<-p.ended
+	p.own.Wait()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
