@@ -44,6 +44,7 @@ const (
 	atNumber = 0
 	atArch   = 4
 	atFirst  = 16
+	atSecond = 24
 )
 
 func load(at uint32) unix.SockFilter {
@@ -89,7 +90,24 @@ func filter(arch, pid uint32) []unix.SockFilter {
 	for _, n := range []uint32{unix.SYS_TGKILL, unix.SYS_KILL} {
 		code = append(code, jump(equal, n, 0, 4), load(atFirst), jump(equal, pid, 1, 0), answer(refuse), answer(unix.SECCOMP_RET_ALLOW))
 	}
+	for _, u := range refusedUses() {
+		code = append(code, jump(equal, u.call, 0, 4), load(u.at), jump(equal, u.value, 0, 1), answer(refuse), load(atNumber))
+	}
 	return append(code, answer(unix.SECCOMP_RET_ALLOW))
+}
+
+// use is a call with that argument.
+type use struct{ call, at, value uint32 }
+
+// refusedUses are what no work of ours needs of calls that it needs: to have the
+// kernel send another process a signal, or tell of a folder, and to live on when the
+// parent has ended.
+func refusedUses() []use {
+	uses := []use{{unix.SYS_PRCTL, atFirst, unix.PR_SET_PDEATHSIG}}
+	for _, cmd := range []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG, unix.F_SETLEASE, unix.F_NOTIFY} {
+		uses = append(uses, use{unix.SYS_FCNTL, atSecond, cmd})
+	}
+	return uses
 }
 
 // refused are the calls that no work of ours needs.
@@ -99,7 +117,15 @@ func refused() []uint32 {
 		unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
 		unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 		unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_TKILL, unix.SYS_PRLIMIT64,
-		unix.SYS_SETPGID, unix.SYS_SETSID, unix.SYS_SETPRIORITY,
+		unix.SYS_SETPGID, unix.SYS_SETSID, unix.SYS_SETPRIORITY, unix.SYS_SETRLIMIT,
+		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY, unix.SYS_IOPRIO_SET,
+		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+		// Of files Landlock leaves who may use them, their times and attributes, and
+		// what happens to them. Its first versions leave their sizes, too.
+		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_TRUNCATE,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+		unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH,
 		// The network, and whatever else is a socket.
 		unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 		unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
@@ -113,7 +139,9 @@ func refused() []uint32 {
 		unix.SYS_VMSPLICE, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_PERSONALITY, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_ACCT,
 		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
 		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
-		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGSND, unix.SYS_MSGRCV,
+		unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_SETFSUID, unix.SYS_SETFSGID,
 		unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID, unix.SYS_SETGROUPS, unix.SYS_CAPSET,
 	)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -83,8 +84,30 @@ func tried(dir string) map[string]string {
 		"a descriptor of another":  raw(unix.SYS_PIDFD_OPEN, uintptr(parent)),
 		"an io_uring":              raw(unix.SYS_IO_URING_SETUP, 8, 0),
 		"a program for the kernel": raw(unix.SYS_BPF),
-		"another user":             func() error { return unix.Setuid(12345) },
-		"more limits":              func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) },
+		"mode of a file outside":   func() error { return os.Chmod(filepath.Join(dir, "..", "secret"), 0o777) },
+		"owner of a file outside":  func() error { return os.Chown(filepath.Join(dir, "..", "secret"), os.Getuid(), os.Getgid()) },
+		"times of a file outside": func() error {
+			return os.Chtimes(filepath.Join(dir, "..", "secret"), time.Unix(1, 0), time.Unix(1, 0))
+		},
+		"attributes of a file outside": func() error { return unix.Setxattr(filepath.Join(dir, "..", "secret"), "user.wagent", []byte("x"), 0) },
+		"size of a file outside":       func() error { return unix.Truncate(filepath.Join(dir, "..", "secret"), 0) },
+		"watch a folder outside": func() error {
+			fd, err := unix.InotifyInit1(0)
+			if err == nil {
+				_, err = unix.InotifyAddWatch(fd, filepath.Join(dir, ".."), unix.IN_ALL_EVENTS)
+			}
+			return err
+		},
+		"processors of another":         func() error { return unix.SchedSetaffinity(parent, &unix.CPUSet{1}) },
+		"schedule of another":           raw(unix.SYS_SCHED_SETSCHEDULER, uintptr(parent), 0, uintptr(unsafe.Pointer(new(int32)))),
+		"disk of another":               raw(unix.SYS_IOPRIO_SET, 1, uintptr(parent), 2<<13|7),
+		"raise a limit":                 raw(unix.SYS_SETRLIMIT, unix.RLIMIT_CORE, uintptr(unsafe.Pointer(&unix.Rlimit{}))),
+		"have another signalled":        func() error { _, err := unix.FcntlInt(0, unix.F_SETOWN, parent); return err },
+		"have another signalled, newer": raw(unix.SYS_FCNTL, 0, unix.F_SETOWN_EX, uintptr(unsafe.Pointer(&[2]int32{1, int32(parent)}))),
+		"choose the signal":             func() error { _, err := unix.FcntlInt(0, unix.F_SETSIG, int(unix.SIGKILL)); return err },
+		"live on without a parent":      func() error { return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) },
+		"another user":                  func() error { return unix.Setuid(12345) },
+		"more limits":                   func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}) },
 	} {
 		out[name] = ""
 		if err := do(); err != nil {

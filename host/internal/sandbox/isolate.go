@@ -3,10 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"path"
 	"slices"
 	"sync"
@@ -187,7 +186,12 @@ func (i *isolated) beginLocked() *beginning {
 }
 
 func (i *isolated) describe(g *guest) ([]byte, error) {
-	ans, err := i.ask(g, &callOrder{Describe: true}, nil, nil)
+	p, leave, err := i.enter(g)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	ans, err := i.ask(g, p, &callOrder{Describe: true}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -195,17 +199,42 @@ func (i *isolated) describe(g *guest) ([]byte, error) {
 }
 
 func (i *isolated) call(g *guest, req *request) (*answer, error) {
+	p, leave, err := i.enter(g)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	o := &callOrder{Tool: req.Tool, State: readableState(g)}
 	if g.seat == nil {
-		return i.ask(g, o, req.input, nil)
+		return i.ask(g, p, o, req.input, nil)
 	}
-	return i.inSession(g, o, req.input)
+	return i.inSession(g, p, o, req.input)
+}
+
+// enter waits until the process may make one more call, which has to leave it.
+func (i *isolated) enter(g *guest) (_ *guestProcess, leave func(), _ error) {
+	select {
+	case i.atOnce <- struct{}{}:
+	case <-g.ctx.Done():
+		return nil, nil, context.Cause(g.ctx)
+	}
+	leave = func() { <-i.atOnce }
+	p, err := i.process(g.ctx)
+	if err != nil {
+		leave()
+		return nil, nil, unstarted(g, err)
+	}
+	return p, leave, nil
 }
 
 // readableState are the values of the run's state that the guest may read.
-func readableState(g *guest) map[string]json.RawMessage {
-	out := maps.Clone(g.state)
-	maps.DeleteFunc(out, func(key string, _ json.RawMessage) bool { return !slices.Contains(g.grants.State, key) })
+func readableState(g *guest) map[string][]byte {
+	out := make(map[string][]byte)
+	for key, value := range g.state {
+		if slices.Contains(g.grants.State, key) {
+			out[key] = value
+		}
+	}
 	return out
 }
 
@@ -218,14 +247,14 @@ type awayGuest struct {
 func (a *awayGuest) forget() { a.in.tell(&message{Kind: kindForget, Keep: a.id}) }
 
 // inSession makes a call with the guest of its session.
-func (i *isolated) inSession(g *guest, o *callOrder, input []byte) (*answer, error) {
+func (i *isolated) inSession(g *guest, p *guestProcess, o *callOrder, input []byte) (*answer, error) {
 	s := g.seat
 	s.used = true
 	k, err := s.take()
 	if err != nil {
 		return nil, err
 	}
-	if k != nil && !k.away.in.alive() {
+	if k != nil && k.away.in != p {
 		s.gone() // with its process
 		if k, err = s.take(); err != nil {
 			return nil, err
@@ -234,12 +263,12 @@ func (i *isolated) inSession(g *guest, o *callOrder, input []byte) (*answer, err
 	if k == nil {
 		i.mu.Lock()
 		i.kept++
-		k = &kept{away: &awayGuest{id: i.kept}}
+		k = &kept{away: &awayGuest{in: p, id: i.kept}}
 		i.mu.Unlock()
 	}
 	o.Keep = k.away.id
-	ans, err := i.ask(g, o, input, k)
-	if k.size < 0 || k.away.in == nil {
+	ans, err := i.ask(g, p, o, input, k)
+	if k.size < 0 {
 		s.gone()
 	} else {
 		s.retain(k)
@@ -249,17 +278,7 @@ func (i *isolated) inSession(g *guest, o *callOrder, input []byte) (*answer, err
 
 // ask has the process make a call, and opens the doors meanwhile. Of a session's
 // guest it sets the size, below 0 if it is not kept.
-func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, error) {
-	select {
-	case i.atOnce <- struct{}{}:
-		defer func() { <-i.atOnce }()
-	case <-g.ctx.Done():
-		return nil, context.Cause(g.ctx)
-	}
-	p, err := i.process(g.ctx)
-	if err != nil {
-		return nil, unstarted(g, err)
-	}
+func (i *isolated) ask(g *guest, p *guestProcess, o *callOrder, input []byte, k *kept) (ans *answer, _ error) {
 	o.Output, o.Fuel, o.Left = g.limits.Output, g.limits.Fuel, time.Until(g.watch.end)
 	o.Progress = g.progress != nil
 	if g.trace != nil {
@@ -267,29 +286,29 @@ func (i *isolated) ask(g *guest, o *callOrder, input []byte, k *kept) (*answer, 
 	}
 	if k != nil {
 		k.size = -1
-		k.away.in = p
 	}
 	end, raw, err := p.call(g, o, input)
 	if err != nil {
 		return nil, err
 	}
-	g.fuel, g.arena.peak = max(end.Fuel, 0), min(max(end.Peak, 0), g.limits.Memory)
+	g.fuel, g.arena.peak = plausible(end.Fuel), min(max(end.Peak, 0), g.limits.Memory)
 	g.trace.merge(end.Trace)
-	g.sink.Drop(end.Lost, end.Tail[max(0, len(end.Tail)-maxTail):])
+	g.sink.Drop(plausible(end.Lost), end.Tail[max(0, len(end.Tail)-maxTail):])
 	if k != nil && end.IsKept && end.Kept >= 0 {
 		k.size = min(end.Kept, g.limits.Memory)
 	}
 	switch {
 	case end.Fault != "":
 		return nil, &FaultError{Fault: end.Fault.known(), Message: oneLine(end.Message, maxMessage), Detail: cleanLines(end.Detail, maxDetail)}
-	case int64(len(raw)) > g.limits.Output:
-		return nil, tooMuchOutput(g.limits.Output)
+	case end.Said == nil:
+		ans = &answer{raw: raw}
+	default:
+		text, raw := end.Said.split(raw)
+		result := textResult(cleanText(text[:min(int64(len(text)), g.limits.Output+maxDetail)]), end.Said.Failed)
+		ans = &answer{raw: raw, result: &result}
 	}
-	ans := &answer{raw: raw}
-	if end.Said != nil {
-		text := end.Said.Text[:min(int64(len(end.Said.Text)), g.limits.Output+maxDetail)]
-		result := textResult(cleanText(text), end.Said.Failed)
-		ans.result = &result
+	if int64(len(ans.raw)) > g.limits.Output {
+		return nil, tooMuchOutput(g.limits.Output)
 	}
 	return ans, nil
 }
@@ -318,6 +337,10 @@ func (f Fault) known() Fault {
 	return FaultInternal
 }
 
+// plausible is a number that another process has counted: none that overflows when
+// it is added to others.
+func plausible(n int64) int64 { return min(max(n, 0), 1<<53) }
+
 // merge adds what another process has recorded, within the same bounds.
 func (t *Trace) merge(r *traceEnd) {
 	if t == nil || r == nil {
@@ -325,7 +348,7 @@ func (t *Trace) merge(r *traceEnd) {
 	}
 	for _, c := range r.Calls {
 		c.Function, c.Result = oneLine(c.Function, maxAbout), oneLine(t.redact.String(c.Result), maxAbout)
-		c.Door = oneLine(c.Door, maxAbout)
+		c.Door, c.Duration = oneLine(c.Door, maxAbout), time.Duration(plausible(int64(c.Duration)))
 		t.add(c, verdict{denied: c.Denied, why: c.Why})
 	}
 	for _, n := range r.Needs {
@@ -333,8 +356,8 @@ func (t *Trace) merge(r *traceEnd) {
 			t.Needs = append(t.Needs, n)
 		}
 	}
-	t.Dropped += max(r.Dropped, 0)
-	t.Kernel += max(r.Kernel, 0)
+	t.Dropped += min(max(r.Dropped, 0), math.MaxInt32/2)
+	t.Kernel += min(max(r.Kernel, 0), math.MaxInt32/2)
 	t.Environ = t.Environ || r.Environ
 }
 

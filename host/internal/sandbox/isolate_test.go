@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,17 +46,23 @@ func takenOver() {
 	if what == "look" {
 		lookAround()
 	}
+	if what == "neighbours" && os.Args[1] == isolateArg {
+		must(0, encloseGuests())
+	}
 	t.begin()
-	t.robs()[what]()
+	robs := t.robs()
+	maps.Copy(robs, t.attacks())
+	robs[what]()
 	os.Exit(0)
 }
 
 // robber is in the process that runs guests, without a guest.
 type robber struct {
-	in   *bufio.Reader
-	out  *sender
-	got  []byte // all that the parent said before the call began
-	call uint64
+	in    *bufio.Reader
+	out   *sender
+	got   []byte // all that the parent said before the call began
+	call  uint64
+	state map[string][]byte // in got it is not as it reads
 }
 
 // begin does what such a process does, until it is given a call.
@@ -67,7 +75,7 @@ func (t *robber) begin() {
 	must(0, t.out.send(&message{Kind: kindReady, Ready: &readiness{}}))
 	m, err := receive(in, maxLoad)
 	must(m, err)
-	t.call, t.got = m.Call, heard.Bytes()
+	t.call, t.got, t.state = m.Call, heard.Bytes(), m.Begin.State
 }
 
 func must(_ any, err error) {
@@ -103,7 +111,7 @@ func (t *robber) robs() map[string]func() {
 		"files": t.files,
 		"net":   t.net,
 		"store": t.store,
-		"heard": func() { t.ends(string(t.got)) },
+		"heard": func() { t.ends(string(t.got) + fmt.Sprintf("%s", t.state)) },
 		"large": func() { must(os.Stdout.Write(bytes.Repeat([]byte{0xff}, 64))) },
 		"noise": func() { must(os.Stdout.Write(bytes.Repeat([]byte{8, 0, 0, 0, 4, 0, 0, 0, 'x'}, 64))) },
 		"exits": func() { os.Exit(7) },
@@ -292,7 +300,7 @@ func TestISO8AProcessThatWasTakenOverHurtsNobody(t *testing.T) {
 	good := load(t, newEngine(t), source(t, "done"), here)
 	for name, want := range map[string]Fault{
 		"large": FaultInternal, "noise": FaultInternal, "exits": FaultInternal, "twice": FaultInternal, "liar": FaultInternal,
-		"mute": FaultTimeout, "deaf": FaultTimeout, "flood": FaultTimeout, "others": "",
+		"mute": FaultTimeout, "deaf": FaultTimeout, "flood": FaultTimeout, "others": FaultInternal,
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := endless

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -177,7 +178,10 @@ func (w *guestWorker) do(ctx context.Context, c *parentCall, input []byte) (*cal
 		p.Grants = policy.Grants{}
 	}
 	p.Limits.Timeout, p.Limits.Output, p.Limits.Fuel = o.Left, o.Output, o.Fuel
-	call := Call{State: o.State, Trace: o.newTrace(), parent: c, shared: &shared{}}
+	call := Call{State: make(map[string]json.RawMessage), Trace: o.newTrace(), parent: c, shared: &shared{}}
+	for key, value := range o.State {
+		call.State[key] = value
+	}
 	if o.Progress {
 		call.Progress = c.progress
 	}
@@ -211,12 +215,14 @@ func (w *guestWorker) do(ctx context.Context, c *parentCall, input []byte) (*cal
 	if end.Lost = log.kept(); end.Lost > 0 {
 		end.Tail = g.sink.Tail()
 	}
+	sent := ans.raw
 	if r := ans.result; r != nil {
-		end.Said = &plainAnswer{r.Content[0].Text, r.IsError}
+		end.Said = &plainAnswer{Failed: r.IsError}
+		sent = end.Said.say(r.Content[0].Text, ans.raw)
 	}
 	end.Fuel, end.Peak, end.Trace = g.fuel, g.arena.peak, g.trace.end()
 	_ = g.close() // there is no folder to close
-	return end, ans.raw
+	return end, sent
 }
 
 func (w *guestWorker) ask(g *guest, o *callOrder, input []byte) (*answer, error) {

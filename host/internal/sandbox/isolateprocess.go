@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/confine"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
@@ -50,6 +50,7 @@ const killAfter = slowness * 500 * time.Millisecond
 
 // begin starts a process and has it load the module. It blocks until that is done.
 func (w *workers) begin(ctx context.Context, i *isolated) (*guestProcess, error) {
+	linear.Prepare()
 	confine.Shield()
 	p, err := w.start(i)
 	if err != nil {
@@ -102,7 +103,7 @@ func (w *workers) start(i *isolated) (*guestProcess, error) {
 		ended: make(chan struct{}), calls: make(map[uint64]*awayCall),
 	}
 	p.cmd = exec.Command(w.path)
-	p.cmd.Args, p.cmd.Env, p.cmd.Dir = w.guests, []string{}, cmp.Or(i.dir, os.TempDir())
+	p.cmd.Args, p.cmd.Env, p.cmd.Dir = w.guests, []string{}, i.folder()
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, &p.said
 	p.cmd.WaitDelay = time.Second // see workers.run
 	detach(p.cmd)
@@ -112,9 +113,21 @@ func (w *workers) start(i *isolated) (*guestProcess, error) {
 	if err != nil {
 		p.kill(err)
 		<-p.ended
-		return nil, errors.Join(err, in.Close())
+		return nil, err
 	}
 	return p, nil
+}
+
+// folder is where a process is started, which it may read: where the code is kept,
+// or what it is left of anyway. The cache may have been swept.
+func (i *isolated) folder() string {
+	const own = "/proc/self" // of the process that is started
+	for _, dir := range []string{i.dir, own} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	return os.TempDir() // here are no walls
 }
 
 // run starts the process and waits until it has ended. A process that is to end
@@ -149,7 +162,7 @@ func (p *guestProcess) greet(i *isolated) (*readiness, error) {
 	if err := p.out.send(&message{Kind: kindLoad, Load: &i.order, body: i.image}); err != nil {
 		return nil, fmt.Errorf("handing over the module: %w", err)
 	}
-	m, err := receive(lines, p.most)
+	m, err := hear(lines, p.most)
 	if err != nil || m.Ready == nil {
 		return nil, fmt.Errorf("the process that runs guests ended while it loaded the module (%s)", p.how())
 	}
@@ -160,7 +173,7 @@ func (p *guestProcess) greet(i *isolated) (*readiness, error) {
 // listen hands on what the process says until it has ended.
 func (p *guestProcess) listen(r io.Reader) {
 	for {
-		m, err := receive(r, p.most)
+		m, err := hear(r, p.most)
 		if err != nil {
 			p.kill(err)
 			return
@@ -168,8 +181,9 @@ func (p *guestProcess) listen(r io.Reader) {
 		p.mu.Lock()
 		c := p.calls[m.Call]
 		p.mu.Unlock()
-		if c == nil {
-			continue // it has ended
+		if c == nil { // a call has nothing to say when it has ended
+			p.kill(errMeddled)
+			return
 		}
 		select {
 		case c.in <- m:
@@ -200,13 +214,18 @@ func (p *guestProcess) reason() error {
 	return p.why
 }
 
-// kill ends the process and all of its group at once.
+// kill ends the process and all of its group at once, and what is read from it or
+// written to it.
 func (p *guestProcess) kill(why error) {
 	p.fail(why)
-	if p.cmd.Process != nil {
-		_ = kill(p.cmd) // it has ended already
+	select {
+	case <-p.ended: // its number may be that of another one
+	default:
+		if p.cmd.Process != nil {
+			_ = kill(p.cmd) // it has ended already
+		}
 	}
-	_ = p.hold.Close() // whoever writes to it goes on
+	_, _ = p.hold.Close(), p.in.Close() // they are closed already
 }
 
 // end ends the process, and waits for it and for all that goes on with it.
@@ -214,7 +233,6 @@ func (p *guestProcess) end() {
 	p.kill(errAway)
 	<-p.ended
 	p.own.Wait()
-	_ = p.in.Close() // nobody reads any more
 }
 
 // tell sends what has no answer, without blocking.
@@ -269,7 +287,7 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 		delete(p.calls, c.id)
 		p.mu.Unlock()
 	}()
-	defer p.bound(g.ctx, c)()
+	defer p.bound(g, c)()
 	if p.out.send(&message{Kind: kindCall, Call: c.id, Begin: o, body: input}) != nil {
 		return nil, nil, p.died()
 	}
@@ -292,13 +310,17 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 
 // bound tells the process when the call has to end, and ends the process if it does
 // not come to it. It returns what has to be called when the call has ended.
-func (p *guestProcess) bound(ctx context.Context, c *awayCall) func() {
+// Where the process ends first, so does the call, and with it what a door does.
+func (p *guestProcess) bound(g *guest, c *awayCall) func() {
 	over := make(chan struct{})
 	p.beside(func() {
 		select {
 		case <-over:
 			return
-		case <-ctx.Done():
+		case <-p.ended:
+			g.watch.stop(p.died())
+			return
+		case <-g.ctx.Done():
 		}
 		p.tell(&message{Kind: kindCancel, Call: c.id})
 		late := time.NewTimer(killAfter)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -101,7 +102,7 @@ func (d *doorman) store(o *doorOrder, body []byte) (*doorReply, []byte) {
 	case o.Op == doorKVGet:
 		got, err = kv.Get(o.Name)
 	case o.Op == doorKVSet:
-		err = kv.Set(o.Name, body)
+		err = kv.Set(o.Name, bytes.Clone(body)) // which is part of a message that may be much larger
 	case o.Op == doorKVDelete:
 		err = kv.Delete(o.Name)
 	default:

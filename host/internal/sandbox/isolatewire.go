@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,8 @@ import (
 //
 // What both say to each other is one message after the other: its length and that
 // of its head, four bytes each, the head as JSON, and bytes that the head is about.
-// A parent takes no message that is larger than the limits of its module allow.
+// A parent takes no message that is larger than the limits of its module allow, and
+// of its head nothing that becomes much larger when it is read.
 
 // message is one message. Kind says which of its parts is there.
 type message struct {
@@ -94,11 +96,11 @@ type callOrder struct {
 	Left     time.Duration // until its deadline
 	Output   int64         // bytes of the answer
 	Fuel     int64
-	State    map[string]json.RawMessage `json:",omitempty"`
-	Progress bool                       `json:",omitempty"` // somebody is told
-	Trace    bool                       `json:",omitempty"`
-	Probe    bool                       `json:",omitempty"`
-	Keep     uint64                     `json:",omitempty"` // guest of a session; 0: none
+	State    map[string][]byte `json:",omitempty"` // JSON, as it is
+	Progress bool              `json:",omitempty"` // somebody is told
+	Trace    bool              `json:",omitempty"`
+	Probe    bool              `json:",omitempty"`
+	Keep     uint64            `json:",omitempty"` // guest of a session; 0: none
 }
 
 // callEnd is how a call ended; the answer follows.
@@ -117,9 +119,29 @@ type callEnd struct {
 }
 
 // plainAnswer is an answer that is one text. A program and a plugin have no other.
+// The text is what follows the answer itself, or that if Same is set.
 type plainAnswer struct {
-	Text   string
+	Same   bool `json:",omitempty"`
+	Text   int  `json:",omitempty"` // bytes
 	Failed bool `json:",omitempty"`
+}
+
+// say adds the text of an answer to what is sent of it.
+func (p *plainAnswer) say(text string, raw []byte) []byte {
+	if p.Same = text == cleanText(string(raw)); p.Same {
+		return raw
+	}
+	p.Text = len(text)
+	return append(raw[:len(raw):len(raw)], text...)
+}
+
+// split takes the text of an answer from what was sent of it.
+func (p *plainAnswer) split(sent []byte) (text string, raw []byte) {
+	if p.Same {
+		return string(sent), sent
+	}
+	at := len(sent) - min(max(p.Text, 0), len(sent))
+	return string(sent[at:]), sent[:at]
 }
 
 // traceEnd is what a trace has recorded.
@@ -129,6 +151,44 @@ type traceEnd struct {
 	Kernel  int
 	Needs   []Need
 	Environ bool
+}
+
+// UnmarshalJSON takes no more than a trace may have: an empty call is two bytes, and
+// fifty times as many when it was read.
+func (t *traceEnd) UnmarshalJSON(b []byte) error {
+	var raw struct {
+		Calls, Needs    json.RawMessage
+		Dropped, Kernel int
+		Environ         bool
+	}
+	err := json.Unmarshal(b, &raw)
+	if err == nil {
+		t.Calls, err = firstOf[HostCall](raw.Calls, maxTraced)
+	}
+	if err == nil {
+		t.Needs, err = firstOf[Need](raw.Needs, maxNeeds)
+	}
+	t.Dropped, t.Kernel, t.Environ = raw.Dropped, raw.Kernel, raw.Environ
+	return err
+}
+
+// firstOf are the first elements of a list, at most most.
+func firstOf[T any](list json.RawMessage, most int) (out []T, _ error) {
+	if len(list) == 0 || list[0] != '[' {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(list))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	for len(out) < most && d.More() {
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
 
 // logPiece is a record of the log, or a piece of a stream if it is none. The text
@@ -237,22 +297,47 @@ func (s *sender) send(m *message) error {
 // receive reads a message of at most most bytes. io.EOF says that there are no
 // more.
 func receive(r io.Reader, most int64) (*message, error) {
+	head, body, err := receiveRaw(r, most)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{body: body}
+	return m, json.Unmarshal(head, m)
+}
+
+// hear receives a message of a process that runs guests: what else its head has than
+// such a process says is not read.
+func hear(r io.Reader, most int64) (*message, error) {
+	head, body, err := receiveRaw(r, most)
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Kind  messageKind
+		Call  uint64
+		Ready *readiness
+		Door  *doorOrder
+		Done  *callEnd
+		Log   *logPiece
+		Told  *told
+	}
+	if err := json.Unmarshal(head, &said); err != nil {
+		return nil, err
+	}
+	return &message{Kind: said.Kind, Call: said.Call, Ready: said.Ready, Door: said.Door, Done: said.Done, Log: said.Log, Told: said.Told, body: body}, nil
+}
+
+// receiveRaw reads the head and the body of a message.
+func receiveRaw(r io.Reader, most int64) (head, body []byte, _ error) {
 	var length [8]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, head := int64(binary.LittleEndian.Uint32(length[:])), int64(binary.LittleEndian.Uint32(length[4:]))
-	if all > most || head > all {
-		return nil, errTooLong
+	all, first := int64(binary.LittleEndian.Uint32(length[:])), int64(binary.LittleEndian.Uint32(length[4:]))
+	if all > most || first > all {
+		return nil, nil, errTooLong
 	}
 	buf := make([]byte, all)
-	if _, err := io.ReadFull(r, buf); err != nil {
-		return nil, err
-	}
-	m := new(message)
-	if err := json.Unmarshal(buf[:head], m); err != nil {
-		return nil, err
-	}
-	m.body = buf[head:]
-	return m, nil
+	_, err := io.ReadFull(r, buf)
+	return buf[:first], buf[first:], err
 }

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wagent-dev/wagent/host/internal/confine"
+	"github.com/wagent-dev/wagent/host/internal/sandbox/linear"
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // What the system allows beyond the limits at which the worker ends itself, and can
@@ -35,7 +37,7 @@ func bound(o order) {
 	set(unix.RLIMIT_CPU, cpu, cpu+timeSlack)
 	set(unix.RLIMIT_CORE, 0, 0)
 	set(unix.RLIMIT_FSIZE, uint64(o.Memory), uint64(o.Memory))
-	data := dataSize() + uint64(o.Memory) + memorySlack
+	data := statusSize("VmData") + uint64(o.Memory) + memorySlack
 	set(unix.RLIMIT_DATA, data, data)
 }
 
@@ -43,6 +45,7 @@ func bound(o order) {
 // memories and stacks may take and the process itself, no file, few descriptors.
 func boundGuests(o *loadOrder) {
 	closeInherited()
+	linear.Prepare()
 	confine.Shield()
 	set := func(resource int, limit uint64) {
 		_ = syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit})
@@ -52,8 +55,15 @@ func boundGuests(o *loadOrder) {
 	set(unix.RLIMIT_CORE, 0)
 	set(unix.RLIMIT_NOFILE, guestsFiles)
 	set(unix.RLIMIT_FSIZE, uint64(l.Memory)) // of images, which have no name
-	set(unix.RLIMIT_DATA, dataSize()+uint64(guestsMemory)+memorySlack+guests)
+	more := uint64(guestsMemory) + memorySlack + guests
+	set(unix.RLIMIT_DATA, statusSize("VmData")+more)
+	// Memory that is shared, or that of a file without a name, is not data.
+	set(unix.RLIMIT_AS, statusSize("VmSize")+more+uint64(mapped)+4*uint64(l.Memory))
 }
+
+// mapped is what of the addresses of a process that runs guests may be no data: its
+// code, and what Go's runtime reserves ahead.
+const mapped = 2 * policy.GiB
 
 // guestsFiles is how many descriptors a process that runs guests may have: its
 // pipes, its code while that is loaded, two images, and what Go's runtime takes.
@@ -102,14 +112,14 @@ func closeInherited() {
 	}
 }
 
-// dataSize is how much memory the process can write at its start, as the system
+// statusSize is how much memory of a kind the process has at its start, as the system
 // counts it: under the race detector that is a multiple of what there is.
-func dataSize() uint64 {
+func statusSize(kind string) uint64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(status, []byte("\nVmData:"))
+	_, rest, _ := bytes.Cut(status, []byte("\n"+kind+":"))
 	kb, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
 	n, _ := strconv.ParseUint(string(kb), 10, 63)
 	return n << 10

@@ -15,6 +15,11 @@ var pagemap = sync.OnceValues(func() (int, error) {
 	return unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 })
 
+// Prepare opens what [Range.Reset] asks the kernel with. A process that makes itself
+// one that cannot be traced has to call it before, as its own files in /proc belong to
+// root from then on. Without it Reset is slower.
+func Prepare() { _, _ = pagemap() }
+
 // scans says that the kernel has the ioctl PAGEMAP_SCAN (since Linux 6.7).
 var scans = sync.OnceValue(func() bool {
 	fd, err := pagemap()
