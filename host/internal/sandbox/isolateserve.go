@@ -19,7 +19,11 @@ type doorman struct {
 	g     *guest
 	files map[uint32]file
 	last  uint32
+	asked int // questions at doors
 }
+
+// maxAsked is how many questions a guest can ask: what asks more is none.
+const maxAsked = maxHostCalls + maxSystemCalls
 
 // serve does what a message asks for. The error is that the process is not to be
 // listened to any more.
@@ -30,6 +34,9 @@ func (d *doorman) serve(p *guestProcess, m *message) error {
 	case m.Kind == kindTold && m.Told != nil:
 		d.g.tell(m.Told.Permille, string(m.body[:min(len(m.body), 4*maxProgress)]))
 	case m.Kind == kindDoor && m.Door != nil:
+		if d.asked++; d.asked > maxAsked {
+			return errMeddled
+		}
 		r, body := d.open(m.Door, m.body)
 		return p.out.send(&message{Kind: kindReply, Call: m.Call, Reply: r, body: body})
 	default:
