@@ -114,7 +114,11 @@ func (v *textView) replied(r run.Replied) {
 		v.scr.endAnswer()
 	}
 	if r.Dropped > 0 {
-		v.scr.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " of a reply that was cut off: not run")
+		of := "of a reply that was cut off"
+		if r.Step == 0 {
+			of = "when no step was left"
+		}
+		v.scr.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
 	}
 }
 

@@ -96,7 +96,7 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		// The agent.
 		"version: 1\nagent: {planner: react}\n":                `2:18: agent.planner: "react" is not supported yet; use tools`,
 		"version: 1\nagent: {planner: json}\n":                 `2:18: agent.planner: "json" is not supported yet; use tools`,
-		"version: 1\nagent: {early_stopping: generate}\n":      `2:25: agent.early_stopping: "generate" is not supported yet; use force`,
+		"version: 1\nagent: {early_stopping: generte}\n":       `2:25: agent.early_stopping: unknown value "generte", did you mean "generate"?`,
 		"version: 1\nagent: {on_tool_error: ignore}\n":         `2:24: agent.on_tool_error: unknown value "ignore"; there are feedback, fail`,
 		"version: 1\nagent: {max_steps: -1}\n":                 `2:20: agent.max_steps: must be from 0 to 100000`,
 		"version: 1\nagent: {max_steps: 1.5}\n":                `2:20: agent.max_steps: must be a whole number, found a number`,

@@ -96,8 +96,9 @@ type Agent struct {
 	MaxSteps *int `yaml:"max_steps,omitempty" json:"max_steps,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// How long a run may take. Default: as long as it takes.
 	MaxDuration Duration `yaml:"max_duration,omitempty" json:"max_duration,omitempty"`
-	// What happens at a limit: force ends the run with a fixed message. Default: force.
-	EarlyStopping string `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty" jsonschema:"enum=force"`
+	// What happens at the limit of steps: force ends the run with a fixed message, generate
+	// with one more answer of the model, without tools, from the steps so far. Default: force.
+	EarlyStopping string `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty" jsonschema:"enum=force,enum=generate"`
 	// What ends a run: text is a reply without tool calls, any other is the name of a tool. Default: text.
 	ExitConditions []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
 	// How many tool calls of a step run at the same time; 1: one after the other. Default: 4.

@@ -84,8 +84,11 @@ func (s *State) fold(b Body) error {
 }
 
 func (s *State) began(b Began) error {
-	if s.Turn != nil && !s.Turn.Ended {
+	switch {
+	case s.Turn != nil && !s.Turn.Ended:
 		return fmt.Errorf("step %d is open", s.Turn.Step)
+	case s.Closing != nil:
+		return errors.New("the model has given its last answer")
 	}
 	if b.Step != s.StepCount+1 {
 		return fmt.Errorf("step %d after %d", b.Step, s.StepCount)
@@ -106,6 +109,9 @@ func (s *State) turn(step int) (*Turn, error) {
 }
 
 func (s *State) replied(b Replied) error {
+	if b.Step == 0 {
+		return s.closing(b)
+	}
 	t, err := s.turn(b.Step)
 	switch {
 	case err != nil:
@@ -118,6 +124,25 @@ func (s *State) replied(b Replied) error {
 		s.Messages = append(s.Messages, *b.Message)
 	}
 	s.StepCount = b.Step
+	s.Usage = s.Usage.Add(b.Usage)
+	s.ContextTokens = b.ContextTokens
+	return nil
+}
+
+// closing takes the answer that was asked for at a limit, which is no step.
+func (s *State) closing(b Replied) error {
+	switch {
+	case s.Turn != nil && !s.Turn.Ended:
+		return fmt.Errorf("step %d is open", s.Turn.Step)
+	case s.Closing != nil:
+		return errors.New("the model has given its last answer already")
+	case b.Message != nil && len(b.Message.ToolCalls) > 0:
+		return errors.New("the last answer calls tools")
+	}
+	s.Closing = &b
+	if b.Message != nil {
+		s.Messages = append(s.Messages, *b.Message)
+	}
 	s.Usage = s.Usage.Add(b.Usage)
 	s.ContextTokens = b.ContextTokens
 	return nil

@@ -73,9 +73,10 @@ type Retried struct {
 	Error   string `json:"error"`
 }
 
-// Replied is the model's complete answer.
+// Replied is the model's complete answer. Without a step it is the last one, which
+// was asked for at a limit and cannot call tools.
 type Replied struct {
-	Step int `json:"step"`
+	Step int `json:"step,omitempty"` // from 1; 0: it is of no step
 	// Message is absent when nothing of the reply could be sent back.
 	Message *model.Message `json:"message,omitempty"`
 	Usage   model.Usage    `json:"usage"` // of the step, calls that were made again included

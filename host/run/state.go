@@ -24,6 +24,7 @@ type State struct {
 	Messages      []model.Message
 	StepCount     int // model calls that were answered
 	Turn          *Turn
+	Closing       *Replied // the answer that was asked for at a limit; nil: none was
 	Steps         []Step
 	Usage         model.Usage
 	ContextTokens int64 // the provider's count of the last request and reply

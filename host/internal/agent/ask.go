@@ -17,7 +17,7 @@ import (
 // ask makes the model call of an open step and records the reply, or ends the
 // run when there is none.
 func (d *driver) ask(ctx context.Context, t *run.Turn) {
-	reply, err := d.generate(ctx)
+	reply, err := d.generate(ctx, d.request())
 	if err == nil && empty(reply) {
 		reply, err = d.askAgain(ctx, reply)
 	}
@@ -33,9 +33,9 @@ func (d *driver) ask(ctx context.Context, t *run.Turn) {
 
 // generate calls the model once and shows what arrives. A model that showed no
 // text on the way has it shown at the end, so printing deltas prints the answer.
-func (d *driver) generate(ctx context.Context) (*model.Reply, error) {
+func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
 	d.shown.Reset()
-	reply, err := d.guardedGenerate(ctx)
+	reply, err := d.guardedGenerate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,11 @@ func (d *driver) generate(ctx context.Context) (*model.Reply, error) {
 		d.showText(text)
 	}
 	return reply, nil
+}
+
+// request is what the model is asked in a step.
+func (d *driver) request() *model.Request {
+	return &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
 }
 
 func (d *driver) showText(text string) {
@@ -53,7 +58,7 @@ func (d *driver) showText(text string) {
 // guardedGenerate calls the model and holds it to its promises: there is a reply
 // or an error, and a panic of its own fails the run and not the process. A panic
 // of the caller, who is told of each chunk, is not ours to catch.
-func (d *driver) guardedGenerate(ctx context.Context) (reply *model.Reply, err error) {
+func (d *driver) guardedGenerate(ctx context.Context, req *model.Request) (reply *model.Reply, err error) {
 	telling := false
 	defer func() {
 		if telling {
@@ -64,7 +69,6 @@ func (d *driver) guardedGenerate(ctx context.Context) (reply *model.Reply, err e
 			reply, err = nil, errPanicked
 		}
 	}()
-	req := &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
 	reply, err = d.Model.Generate(ctx, req, func(c model.Chunk) {
 		telling = true
 		d.chunk(c)
@@ -115,7 +119,7 @@ var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empt
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
 	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
-	reply, err := d.generate(ctx)
+	reply, err := d.generate(ctx, d.request())
 	switch {
 	case err != nil:
 		return nil, err

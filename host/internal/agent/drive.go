@@ -81,7 +81,7 @@ func (d *driver) advance(ctx context.Context) {
 	case t != nil && !t.Ended:
 		d.ask(ctx, t)
 	case d.state.StepCount >= d.MaxSteps:
-		d.emit(run.Finished{ExitReason: run.ExitMaxSteps, Output: "The agent stopped at its limit of steps."})
+		d.conclude(ctx)
 	default:
 		d.emit(run.Began{Step: d.state.StepCount + 1})
 	}

@@ -78,8 +78,9 @@ func settings(rt *rapid.T) func(*agent.Agent) {
 	exits := rapid.SampledFrom([][]string{{"text"}, {"text", "b"}, {"b"}, {"fail", "a"}}).Draw(rt, "exits")
 	direct := rapid.Bool().Draw(rt, "return_direct")
 	fail := rapid.IntRange(0, 3).Draw(rt, "fail") == 0
+	generate := rapid.Bool().Draw(rt, "generate")
 	return func(a *agent.Agent) {
-		a.MaxSteps, a.Parallel, a.Exit, a.FailOnError = steps, parallel, exits, fail
+		a.MaxSteps, a.Parallel, a.Exit, a.FailOnError, a.Generate = steps, parallel, exits, fail, generate
 		a.Tools[0].ReturnDirect = direct
 		a.Now = func() time.Time { return time.Unix(0, 0).UTC() }
 	}

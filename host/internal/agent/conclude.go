@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// stoppedAtSteps is the output of a run that was stopped without an answer.
+const stoppedAtSteps = "The agent stopped at its limit of steps."
+
+// lastRequest asks for an answer when no step is left. It is not kept: who goes on
+// with the conversation has other steps.
+const lastRequest = "No step is left, so no tool can be called. Answer from what is above, and say what is missing."
+
+// conclude ends a run at its limit of steps: with what the model makes of the steps
+// so far if it is to be asked, else with fixed words. To ask is no step, and what it
+// costs counts.
+func (d *driver) conclude(ctx context.Context) {
+	if d.Generate && d.MaxSteps > 0 && d.state.Closing == nil && !d.lastAnswer(ctx) {
+		return
+	}
+	out := stoppedAtSteps
+	if r := d.state.Closing; r != nil && r.Message != nil {
+		out = r.Message.Text()
+	}
+	d.emit(run.Finished{ExitReason: run.ExitMaxSteps, Output: out})
+}
+
+// lastAnswer asks the model once, without tools, and records what it says. False
+// says that the run has ended, or cannot go on, for another reason.
+func (d *driver) lastAnswer(ctx context.Context) bool {
+	note := model.Text(model.User, lastRequest)
+	reply, err := d.generate(ctx, &model.Request{Messages: append(slices.Clip(d.state.Messages), note), Memo: &d.memo})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		d.stop(ctx)
+		return false
+	case err != nil:
+		d.Logger.Warn("the model gave no last answer", "run", d.state.Run, "error", oneLine(err))
+		return true
+	}
+	return d.emit(closing(reply))
+}
+
+// closing is what is kept of a last answer: its text. Calls would never be made.
+func closing(r *model.Reply) run.Replied {
+	m := r.Message
+	m.Role = model.Assistant
+	dropped := r.DroppedCalls + len(m.ToolCalls)
+	m.ToolCalls = nil
+	body := run.Replied{
+		Usage: r.Usage, ContextTokens: r.Usage.TotalTokens, Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+	}
+	if strings.TrimSpace(m.Text()) != "" {
+		body.Message = &m
+	}
+	return body
+}
