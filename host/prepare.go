@@ -76,7 +76,7 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Planner: planner.Tools{}, Store: h.store,
 		MaxSteps: *m.Agent.MaxSteps, MaxDuration: time.Duration(m.Agent.MaxDuration),
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
-		FailOnError: m.Agent.OnToolError == "fail", Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
+		FailOnError: m.Agent.OnToolError == "fail", TrimSteps: *m.Agent.TrimSteps, Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
 	}
 	if b.MaxSteps != nil {
 		a.MaxSteps = *b.MaxSteps

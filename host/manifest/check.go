@@ -185,6 +185,9 @@ func (c *checker) agent() {
 	if n := a.MaxSteps; n != nil && (*n < 0 || *n > 100_000) {
 		c.fail("agent.max_steps", "must be from 0 to 100000")
 	}
+	if n := a.TrimSteps; n != nil && (*n < 0 || *n > 100_000) {
+		c.fail("agent.trim_steps", "must be from 0 to 100000")
+	}
 	c.duration("agent.max_duration", a.MaxDuration, 30*24*time.Hour)
 	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
 	c.names("agent.exit_conditions", a.ExitConditions)

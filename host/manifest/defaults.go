@@ -20,6 +20,9 @@ func (m *Manifest) WithDefaults() *Manifest {
 	if a.MaxSteps == nil {
 		a.MaxSteps = new(15)
 	}
+	if a.TrimSteps == nil {
+		a.TrimSteps = new(0)
+	}
 	if a.ExitConditions == nil {
 		a.ExitConditions = []string{"text"}
 	}

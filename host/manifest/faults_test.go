@@ -94,17 +94,17 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		"version: 1\nmodel: {extra: {model: a, messages: [], tools: [], stream: true}}\n": "2:24: model.extra[\"model\"]: extra cannot replace what the host sends as \"model\"\n2:37: model.extra[\"messages\"]: extra cannot replace what the host sends as \"messages\"\n2:48: model.extra[\"tools\"]: extra cannot replace what the host sends as \"tools\"\n2:60: model.extra[\"stream\"]: extra cannot replace what the host sends as \"stream\"",
 
 		// The agent.
-		"version: 1\nagent: {planner: react}\n":                `2:18: agent.planner: "react" is not supported yet; use tools`,
-		"version: 1\nagent: {planner: json}\n":                 `2:18: agent.planner: "json" is not supported yet; use tools`,
-		"version: 1\nagent: {early_stopping: generte}\n":       `2:25: agent.early_stopping: unknown value "generte", did you mean "generate"?`,
-		"version: 1\nagent: {on_tool_error: ignore}\n":         `2:24: agent.on_tool_error: unknown value "ignore"; there are feedback, fail`,
-		"version: 1\nagent: {max_steps: -1}\n":                 `2:20: agent.max_steps: must be from 0 to 100000`,
-		"version: 1\nagent: {max_steps: 1.5}\n":                `2:20: agent.max_steps: must be a whole number, found a number`,
-		"version: 1\nagent: {parallel_tool_calls: 0}\n":        `2:30: agent.parallel_tool_calls: must be at least 1`,
-		"version: 1\nagent: {exit_conditions: []}\n":           `2:26: agent.exit_conditions: the list is empty: leave it out for the default`,
-		"version: 1\nagent: {exit_conditions: text}\n":         `2:26: agent.exit_conditions: must be a list, found a string`,
-		"version: 1\nagent: {exit_conditions: [text, text]}\n": `2:33: agent.exit_conditions[1]: "text" is there twice`,
-		"version: 1\nagent: {on_parse_error: fail, trim_steps: 0, breakpoints: [], tool_search_over: 0, output: {}, state: {}}\n": "2:9: agent: \"on_parse_error\" is not supported yet\n2:31: agent: \"trim_steps\" is not supported yet\n2:46: agent: \"breakpoints\" is not supported yet\n2:63: agent: \"tool_search_over\" is not supported yet\n2:84: agent: \"output\" is not supported yet\n2:96: agent: \"state\" is not supported yet",
+		"version: 1\nagent: {planner: react}\n":                                                                    `2:18: agent.planner: "react" is not supported yet; use tools`,
+		"version: 1\nagent: {planner: json}\n":                                                                     `2:18: agent.planner: "json" is not supported yet; use tools`,
+		"version: 1\nagent: {early_stopping: generte}\n":                                                           `2:25: agent.early_stopping: unknown value "generte", did you mean "generate"?`,
+		"version: 1\nagent: {on_tool_error: ignore}\n":                                                             `2:24: agent.on_tool_error: unknown value "ignore"; there are feedback, fail`,
+		"version: 1\nagent: {max_steps: -1}\n":                                                                     `2:20: agent.max_steps: must be from 0 to 100000`,
+		"version: 1\nagent: {max_steps: 1.5}\n":                                                                    `2:20: agent.max_steps: must be a whole number, found a number`,
+		"version: 1\nagent: {parallel_tool_calls: 0}\n":                                                            `2:30: agent.parallel_tool_calls: must be at least 1`,
+		"version: 1\nagent: {exit_conditions: []}\n":                                                               `2:26: agent.exit_conditions: the list is empty: leave it out for the default`,
+		"version: 1\nagent: {exit_conditions: text}\n":                                                             `2:26: agent.exit_conditions: must be a list, found a string`,
+		"version: 1\nagent: {exit_conditions: [text, text]}\n":                                                     `2:33: agent.exit_conditions[1]: "text" is there twice`,
+		"version: 1\nagent: {on_parse_error: fail, breakpoints: [], tool_search_over: 0, output: {}, state: {}}\n": "2:9: agent: \"on_parse_error\" is not supported yet\n2:31: agent: \"breakpoints\" is not supported yet\n2:48: agent: \"tool_search_over\" is not supported yet\n2:69: agent: \"output\" is not supported yet\n2:81: agent: \"state\" is not supported yet",
 
 		// The tools.
 		"version: 1\ntools:\n  - name: a\n":                                                `3:5: tools[0]: the field "module" is missing`,

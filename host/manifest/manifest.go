@@ -99,6 +99,9 @@ type Agent struct {
 	// What happens at the limit of steps: force ends the run with a fixed message, generate
 	// with one more answer of the model, without tools, from the steps so far. Default: force.
 	EarlyStopping string `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty" jsonschema:"enum=force,enum=generate"`
+	// How many of the run's last steps the model is shown; 0: all. The result has all of
+	// them. Default: 0.
+	TrimSteps *int `yaml:"trim_steps,omitempty" json:"trim_steps,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// What ends a run: text is a reply without tool calls, any other is the name of a tool. Default: text.
 	ExitConditions []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
 	// How many tool calls of a step run at the same time; 1: one after the other. Default: 4.

@@ -76,7 +76,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 		},
 		Agent: Agent{
 			SystemPrompt: "You are a helper. ${NOT_EXPANDED} stays as it is.\n", Planner: "tools", MaxSteps: new(0), MaxDuration: Duration(5 * time.Minute),
-			EarlyStopping: "force", ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
+			EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
 		},
 		Tools: []Tool{{
 			Module: filepath.Join(dir, "tools/wordcount.wasm"), SHA256: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -101,16 +101,16 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreUnexported(Manifest{}, Tool{})); diff != "" {
 		t.Error(diff)
 	}
-	if got := m.At("tools[0].limits.memory"); got != m.Path+":43:15" {
+	if got := m.At("tools[0].limits.memory"); got != m.Path+":44:15" {
 		t.Errorf("At: %s", got)
 	}
-	if got := m.At("tools[0].limits.nothing"); got != m.Path+":43:7" {
+	if got := m.At("tools[0].limits.nothing"); got != m.Path+":44:7" {
 		t.Errorf("At: %s", got)
 	}
 	if got := (&Manifest{}).At("tools[0].limits"); got != "tools[0].limits" {
 		t.Errorf("At: %s", got)
 	}
-	if got := m.Tools[0].Pos(); got != m.Path+":28:5" {
+	if got := m.Tools[0].Pos(); got != m.Path+":29:5" {
 		t.Errorf("Pos: %s", got)
 	}
 	var asJSON string
@@ -178,7 +178,7 @@ func TestDefaultsAreThoseOfTheFormat(t *testing.T) {
 		t.Error(diff)
 	}
 	wantAgent := Agent{
-		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
+		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
 	}
 	if diff := cmp.Diff(wantAgent, d.Agent); diff != "" {
 		t.Error(diff)
@@ -334,7 +334,7 @@ func TestAFaultOfAModuleHasThePlaceOfItsEntry(t *testing.T) {
 	}
 	cause := errors.New("the module has no exports\nand more")
 	got := m.Tools[0].Fault(cause)
-	if want := "wagent.yaml:28:13: tools[0]: the module has no exports and more"; messages(got, dir) != want || !errors.Is(got, cause) {
+	if want := "wagent.yaml:29:13: tools[0]: the module has no exports and more"; messages(got, dir) != want || !errors.Is(got, cause) {
 		t.Errorf("got %v", got)
 	}
 	if again := m.Tools[0].Fault(got); again != got || m.Tools[0].Fault(nil) != nil {
@@ -354,10 +354,10 @@ func TestAFaultHasThePlaceOfItsFieldOrGrant(t *testing.T) {
 	}
 	cause := errors.New("is not good")
 	for want, got := range map[string]error{
-		"wagent.yaml:24:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
-		`wagent.yaml:56:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
-		`wagent.yaml:57:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
-		"wagent.yaml:28:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
+		"wagent.yaml:25:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
+		`wagent.yaml:57:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
+		`wagent.yaml:58:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
+		"wagent.yaml:29:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
 		`allow.write["o"]: is not good`:                               (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
 	} {
 		if messages(got, dir) != want || !errors.Is(got, cause) {

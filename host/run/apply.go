@@ -54,6 +54,7 @@ func (s *State) fold(b Body) error {
 	case Prompted:
 		s.Agent, s.Manifest, s.Tools = b.Agent, b.Manifest, b.Tools
 		s.Messages = append(s.Messages, b.Messages...)
+		s.Given = len(s.Messages)
 	case Began:
 		return s.began(b)
 	case Replied:

@@ -22,6 +22,7 @@ type State struct {
 	Tools    []string
 
 	Messages      []model.Message
+	Given         int // messages that the run began with, the first of Messages
 	StepCount     int // model calls that were answered
 	Turn          *Turn
 	Closing       *Replied // the answer that was asked for at a limit; nil: none was

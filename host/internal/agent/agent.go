@@ -34,6 +34,7 @@ type Agent struct {
 	Parallel    int           // calls of one step that run at once; at least 1
 	Exit        []string      // "text" and names of tools that end the run
 	FailOnError bool          // a failed call ends the run
+	TrimSteps   int           // steps of the run that the model is shown, the last ones; 0: all
 	Generate    bool          // at MaxSteps the model is asked for a last answer, without tools
 
 	Now    func() time.Time

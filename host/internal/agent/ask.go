@@ -47,7 +47,27 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 
 // request is what the model is asked in a step.
 func (d *driver) request() *model.Request {
-	return &model.Request{Messages: d.state.Messages, Tools: d.defs, Memo: &d.memo}
+	return &model.Request{Messages: d.shownMessages(), Tools: d.defs, Memo: &d.memo}
+}
+
+// shownMessages is what the model sees of the conversation: what the run began with,
+// and its last steps. A step begins with what the model said, so no call is parted
+// from its result.
+func (d *driver) shownMessages() []model.Message {
+	all, given := d.state.Messages, d.state.Given
+	if d.TrimSteps <= 0 {
+		return all
+	}
+	steps := 0
+	for i := len(all) - 1; i >= given; i-- {
+		if all[i].Role != model.Assistant {
+			continue
+		}
+		if steps++; steps == d.TrimSteps {
+			return append(all[:given:given], all[i:]...)
+		}
+	}
+	return all
 }
 
 func (d *driver) showText(text string) {

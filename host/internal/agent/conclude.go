@@ -34,7 +34,7 @@ func (d *driver) conclude(ctx context.Context) {
 // says that the run has ended, or cannot go on, for another reason.
 func (d *driver) lastAnswer(ctx context.Context) bool {
 	note := model.Text(model.User, lastRequest)
-	reply, err := d.generate(ctx, &model.Request{Messages: append(slices.Clip(d.state.Messages), note), Memo: &d.memo})
+	reply, err := d.generate(ctx, &model.Request{Messages: append(slices.Clip(d.shownMessages()), note), Memo: &d.memo})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		d.stop(ctx)
