@@ -44,7 +44,7 @@ UNRACED = $(addprefix -gcflags=github.com/tetratelabs/wazero/internal/engine/waz
 
 # The attacks on the doors of the host, each by several guests of megabytes, which
 # take ten minutes under the detector. `make doors` runs them without it.
-DOORS = ^Test(NET|FS|SEC|LOG|BUD|Threat9|Threat10)
+DOORS = ^Test(NET|FS|SEC|LOG|BUD|Threat(7|8|9|10))
 SANDBOX = ./host/internal/sandbox
 
 # The package that takes longest begins first.
