@@ -43,9 +43,6 @@ func storingSource(limit int64, code string, data ...string) Source {
 	src := storing(code, data...).source("stores")
 	src.Policy.Grants.KV = true
 	src.Policy.Limits.KV = limit
-	if *isolatedRun {
-		src.Policy.Limits.Timeout = time.Minute // a question goes through two pipes: 100,000 take seconds
-	}
 	return src
 }
 

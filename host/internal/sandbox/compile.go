@@ -60,6 +60,9 @@ func (e *Engine) compileAnew(ctx context.Context, entry *cacheEntry, wasm []byte
 	if !errors.As(err, &none) {
 		return p, err
 	}
+	if code.apart && !none.unkept {
+		return nil, refuse(LoadUnsupported, "the module wants a process of its own, and none could be started: "+oneLine(none.Error(), maxMessage), "")
+	}
 	e.log.Warn("a module is compiled in this process, where nothing can stop that", "module", entry.name, "error", none)
 	if none.unkept {
 		entry = entry.inMemory()

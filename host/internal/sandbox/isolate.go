@@ -51,9 +51,6 @@ const callsAtOnce = 16
 // isolate makes the speaker and begins its process. It takes nothing of p, which
 // is closed by the caller.
 func (e *Engine) isolate(ctx context.Context, m *Module, p *part, code *guestCode, local speaker) (*isolated, error) {
-	if e.workers == nil {
-		return nil, refuse(LoadUnsupported, "the module wants a process of its own, and this program does not start any: host.Worker has to be called first in main", "")
-	}
 	order := loadOrder{
 		Name: m.src.Name, ABI: p.info.ABI, Export: m.src.Export, Text: m.src.Text, Config: m.src.Config,
 		Policy: withoutHost(m.src.Policy), Info: p.info, Mutable: code.out.Mutable, Exact: code.out.Exact,
@@ -73,6 +70,11 @@ func (e *Engine) isolate(ctx context.Context, m *Module, p *part, code *guestCod
 	}
 	_, err := i.process(ctx)
 	return i, err
+}
+
+// errNoProcess refuses an isolated module before anything is done with it.
+func errNoProcess() *LoadError {
+	return refuse(LoadUnsupported, "the module wants a process of its own, and this program does not start any: host.Worker has to be called first in main", "")
 }
 
 // moveOut has the guests of m run in another process, and frees what was loaded for

@@ -281,7 +281,11 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 	c.id = p.last
 	p.calls[c.id] = c
 	p.mu.Unlock()
+	over := false
 	defer func() {
+		if !over { // nobody listens to the guest any more, such as after a panic
+			p.kill(errors.New("a call of the tool was given up"))
+		}
 		close(c.done)
 		p.mu.Lock()
 		delete(p.calls, c.id)
@@ -296,6 +300,7 @@ func (p *guestProcess) call(g *guest, o *callOrder, input []byte) (*callEnd, []b
 		select {
 		case m := <-c.in:
 			if m.Kind == kindDone && m.Done != nil {
+				over = true
 				return m.Done, m.body, nil
 			}
 			if err := s.serve(p, m); err != nil {

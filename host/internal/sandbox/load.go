@@ -45,6 +45,10 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := e.cache.outside(src.Policy.Grants); err != nil {
 		return nil, err
 	}
+	src.Isolated = src.Isolated || e.isolated
+	if src.Isolated && e.workers == nil {
+		return nil, errNoProcess()
+	}
 	entry := e.cache.open(digest(src.Wasm), src.Name)
 	code, refused := rewrite(src, entry)
 	if refused != nil {
@@ -67,7 +71,7 @@ func (e *Engine) load(ctx context.Context, src Source) (*Module, error) {
 	if err := p.entry.seal(); err != nil {
 		e.log.Warn("keeping compiled code", "module", src.Name, "error", err)
 	}
-	if src.Isolated || e.isolated {
+	if src.Isolated {
 		if err := e.moveOut(ctx, m, p, code); err != nil {
 			return nil, err
 		}

@@ -62,6 +62,9 @@ func load(t testing.TB, e *Engine, src Source, change ...func(*Source)) *Module 
 	for _, f := range change {
 		f(&src)
 	}
+	if src.Isolated && src.Policy.Limits.Timeout == policy.Default().Limits.Timeout {
+		src.Policy.Limits.Timeout *= 6 // each question goes through two pipes
+	}
 	m, err := e.Load(t.Context(), src)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ type guestCode struct {
 	module *wasmbin.Module
 	out    *wasmbin.Output
 	memory *linear.Image // what it starts with
+	apart  bool          // it is not to be in this process, nor to be compiled there
 }
 
 // start is what instances are when they are made.
@@ -63,7 +64,7 @@ func rewrite(src Source, entry *cacheEntry) (*guestCode, *LoadError) {
 	if refused != nil {
 		return nil, refused
 	}
-	return &guestCode{m, out, img}, nil
+	return &guestCode{m, out, img, src.Isolated}, nil
 }
 
 // refuseCode puts what is wrong with a module into the words of this package.

@@ -48,9 +48,9 @@ func Worker() {
 			os.Exit(work(os.Stdin, os.Stdout, nil))
 		case isolateArg:
 			open := encloseGuests()
-			os.Exit(runGuests(os.Stdin, os.Stdout, open))
+			os.Exit(runGuests(polled(os.Stdin), os.Stdout, open))
 		case isolateEnclosedArg:
-			os.Exit(runGuests(os.Stdin, os.Stdout, nil))
+			os.Exit(runGuests(polled(os.Stdin), os.Stdout, nil))
 		}
 	}
 	entered.Store(true)
