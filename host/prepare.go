@@ -167,8 +167,12 @@ func (h *Host) checkExits() error {
 // loopTool is the tool as the loop knows it. What a module says of itself can
 // only make us stricter, so its word is not enough to repeat a call after a crash.
 func (b *binding) loopTool() agent.Tool {
-	return agent.Tool{
+	t := agent.Tool{
 		Definition: model.Definition{Name: b.info.Name, Description: b.info.Description, Parameters: b.info.Parameters},
 		Schema:     b.schema, ReturnDirect: b.returnDirect, Module: b.info.Digest,
 	}
+	if b.info.Instances != "" { // a guest that lives for the run, which all tools of the module share
+		t.Turns = b.info.Digest
+	}
+	return t
 }

@@ -48,6 +48,9 @@ type Tool struct {
 	ReturnDirect bool
 	Idempotent   bool   // may be called again when it is not known whether a call took place
 	Module       string // digest of the code, for the record
+	// Turns names what calls of a step use one after the other, in the model's order.
+	// Empty: they run beside all others.
+	Turns string
 }
 
 // Toolbox runs calls. It is the only way from the loop to anything outside.

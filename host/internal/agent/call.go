@@ -34,11 +34,15 @@ func (d *driver) settle() {
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
 	queue := d.admit(t)
-	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: newNotes()}
+	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool)}
 	for len(queue) > 0 || b.running > 0 {
-		for len(queue) > 0 && b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
-			b.start(ctx, queue[0], t.Slots[slotOf(t, queue[0])].Called)
-			queue = queue[1:]
+		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
+			i := b.next(queue)
+			if i < 0 {
+				break
+			}
+			b.start(ctx, queue[i], t.Slots[slotOf(t, queue[i])].Called)
+			queue = slices.Delete(queue, i, i+1)
 		}
 		if b.running == 0 { // the context has ended with calls still waiting
 			break
@@ -125,7 +129,13 @@ type batch struct {
 	step     int
 	running  int
 	outcomes chan outcome
-	notes    *notes // progress and log lines
+	notes    *notes          // progress and log lines
+	busy     map[string]bool // what is used one after the other; see Tool.Turns
+}
+
+// next is the place of the first call that can be made now, below 0 if none can.
+func (b *batch) next(queue []run.Action) int {
+	return slices.IndexFunc(queue, func(a run.Action) bool { return !b.busy[b.tool(a.Tool).Turns] })
 }
 
 type outcome struct {
@@ -155,6 +165,9 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 		b.notes.log(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
 	}
 	b.running++
+	if tool.Turns != "" {
+		b.busy[tool.Turns] = true
+	}
 	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
 }
 
@@ -173,6 +186,7 @@ func (b *batch) wait() {
 			})
 		}
 		b.running--
+		delete(b.busy, b.tool(o.action.Tool).Turns)
 		b.emit(returned(b.step, o))
 	}
 }

@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,4 +41,43 @@ func TestTheModelIsShownTheLastSteps(t *testing.T) {
 			rt.Fatalf("%d steps, %d messages", got.StepCount, len(got.Messages))
 		}
 	})
+}
+
+// Calls of a step that use the same thing one after the other do so in the model's
+// order, and others run beside them.
+func TestCallsThatTakeTurnsDoSoInTheModelsOrder(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	inside := 0
+	both := make(chan struct{}, 2) // a call of each kind is under way
+	box := boxFunc(func(_ context.Context, c agent.Call) agent.Result {
+		if c.Tool == "b" {
+			both <- struct{}{}
+			return agent.Result{Content: model.TextParts("b")}
+		}
+		mu.Lock()
+		inside++
+		if inside > 1 {
+			t.Error("two calls have their turn")
+		}
+		order = append(order, c.ID)
+		first := len(order) == 1
+		mu.Unlock()
+		if first {
+			<-both // or the others would wait for this one
+		}
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		return agent.Result{Content: model.TextParts("a")}
+	})
+	a := newAgent(t, says(calls("a", "a", "a", "b", "a", "n {\"n\":1}"), text("done")), func(a *agent.Agent) {
+		a.Box, a.Parallel = box, 8
+		a.Tools[0].Turns, a.Tools[4].Turns = "x", "x"
+	})
+	_, got := finish(t, t.Context(), a)
+	want := []string{"call_1_1", "call_1_2", "call_1_3", "call_1_5", "call_1_6"}
+	if !slices.Equal(order, want) || len(got.Steps) != 6 {
+		t.Errorf("%v, %d steps", order, len(got.Steps))
+	}
 }
