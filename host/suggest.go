@@ -18,6 +18,7 @@ import (
 	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/host/visible"
+	"github.com/wagent-dev/wagent/sdk/abi"
 )
 
 // Suggestion is the least that would let pass what a call was denied.
@@ -92,11 +93,27 @@ func (h *Host) suggest(b *binding, t *sandbox.Trace) Suggestion {
 		}
 	}
 	s.requests()
+	s.imports()
 	s.folders(t.Needs)
 	if t.Environ {
 		s.environment()
 	}
 	return s.Suggestion
+}
+
+// imports says what the module has to be granted to be loaded at all, whether this
+// call wanted it or not: it imports functions that are not there without.
+func (s *suggester) imports() {
+	g := s.tool.info.Policy.Grants
+	for _, i := range s.tool.module.Info().Imports {
+		switch {
+		case i.Door != abi.Module:
+		case i.Name == abi.ImportHTTP && len(g.HTTP)+len(s.Allow.HTTP) == 0:
+			s.note("the module can make HTTP requests, and is not loaded without this flag or a host in allow.http (--allow-http HOST)")
+		case strings.HasPrefix(i.Name, "kv_") && !g.KV && !s.Allow.KV:
+			s.note("the module can use a store, and is not loaded without this flag or one: allow.kv (--kv)")
+		}
+	}
 }
 
 // store adds a store.

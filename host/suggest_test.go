@@ -279,3 +279,21 @@ func TestSuggestionOfAStore(t *testing.T) {
 		t.Errorf("under a ceiling: %+v", s)
 	}
 }
+
+// A module that was called without a grant that it is not loaded without is said to
+// want one, though this call did not.
+func TestSuggestionNamesWhatTheModuleIsNotLoadedWithout(t *testing.T) {
+	dir := folder(t, "done")
+	thief := builds.Tool(t, filepath.Join(testkit.Root(t), "host", "internal", "sandbox", "testdata", "thief"))
+	if err := os.WriteFile(filepath.Join(dir, "tool.wasm"), thief, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, s := traced(t, dir, "exists", `{"name":"TOKEN"}`, "", host.Options{})
+	if out.Kind != "" || !s.Empty() || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "allow.http (--allow-http HOST)") {
+		t.Errorf("%q %+v", out.Kind, s)
+	}
+	_, _, s = traced(t, dir, "exists", `{"name":"TOKEN"}`, "allow: {http: [{host: example.com}]}\n", host.Options{})
+	if len(s.Notes) != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -82,7 +82,7 @@ func suggestionText(s *host.Suggestion, st style) string {
 	var b strings.Builder
 	j := suggestionOf(s)
 	switch {
-	case j.YAML == "" && len(j.Refused) == 0:
+	case j.YAML == "" && len(j.Refused)+len(j.Notes) == 0:
 		return st.bold("suggest") + " nothing: no grant was lacking\n"
 	case j.YAML == "":
 		fmt.Fprintln(&b, st.bold("suggest")+" nothing")
