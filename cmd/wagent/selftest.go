@@ -40,19 +40,23 @@ process of its own, as those of modules with isolation: process do.`,
 	f := addFormat(cmd, "text", "json", "junit")
 	isolation := cmd.Flags().String("isolation", "inprocess", "where the guests run: inprocess or process")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var v checkView
-		switch f.value {
-		case "json":
-			v = &jsonChecks{Schema: selftestSchema, Checks: []selftest.Result{}}
-		case "junit":
-			v = &junitChecks{Name: "wagent selftest"}
-		default:
-			v = &textChecks{mark: a.outStyle()}
-		}
 		switch *isolation {
 		case "inprocess", "process":
 		default:
 			return fmt.Errorf("--isolation %q: there are inprocess and process", *isolation)
+		}
+		apart, class := "", "wagent.selftest"
+		if *isolation == "process" {
+			apart, class = " (isolation: process)", class+".process"
+		}
+		var v checkView
+		switch f.value {
+		case "json":
+			v = &jsonChecks{Schema: selftestSchema, Isolation: *isolation, Checks: []selftest.Result{}}
+		case "junit":
+			v = &junitChecks{Name: "wagent selftest" + apart, Class: class}
+		default:
+			v = &textChecks{mark: a.outStyle(), guests: apart}
 		}
 		return a.selftest(cmd.Context(), v, &selftest.Options{Isolated: *isolation == "process"})
 	}
@@ -93,6 +97,7 @@ func (a *app) selftest(ctx context.Context, v checkView, o *selftest.Options) er
 // textChecks writes a line for each check.
 type textChecks struct {
 	mark                  style
+	guests                string // where they ran, if that has to be said
 	held, skipped, broken int
 	ms                    float64
 }
@@ -130,14 +135,15 @@ func (v *textChecks) all(w io.Writer) error {
 	if v.broken > 0 {
 		said += fmt.Sprintf(", %d did not hold", v.broken)
 	}
-	_, err := fmt.Fprintf(w, "%s, in %s\n", said, millisText(v.ms))
+	_, err := fmt.Fprintf(w, "%s, in %s%s\n", said, millisText(v.ms), v.guests)
 	return err
 }
 
 // jsonChecks writes one object at the end.
 type jsonChecks struct {
-	Schema int               `json:"schema"`
-	Checks []selftest.Result `json:"checks"`
+	Schema    int               `json:"schema"`
+	Checks    []selftest.Result `json:"checks"`
+	Isolation string            `json:"isolation"` // of the guests: inprocess or process
 }
 
 func (v *jsonChecks) one(_ io.Writer, r *selftest.Result) error {
@@ -157,6 +163,8 @@ type junitChecks struct {
 	Time     string      `xml:"time,attr"` // seconds
 	Cases    []junitCase `xml:"testcase"`
 
+	Class string `xml:"-"` // of each case
+
 	ms float64
 }
 
@@ -174,7 +182,7 @@ type junitNote struct {
 }
 
 func (v *junitChecks) one(_ io.Writer, r *selftest.Result) error {
-	c := junitCase{Name: r.ID + " " + visible.Line(r.What, maxProblem), Class: "wagent.selftest", Time: seconds(r.WallMS), How: visible.Line(r.How, maxProblem)}
+	c := junitCase{Name: r.ID + " " + visible.Line(r.What, maxProblem), Class: v.Class, Time: seconds(r.WallMS), How: visible.Line(r.How, maxProblem)}
 	switch {
 	case r.Skipped != "":
 		v.Skipped++

@@ -62,7 +62,7 @@ func TestChecksAsJSON(t *testing.T) {
 
 func TestChecksAsJUnit(t *testing.T) {
 	var got junitChecks
-	if err := xml.Unmarshal([]byte(printed(t, &junitChecks{Name: "wagent selftest"})), &got); err != nil {
+	if err := xml.Unmarshal([]byte(printed(t, &junitChecks{Name: "wagent selftest", Class: "wagent.selftest"})), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Tests != 3 || got.Failures != 1 || got.Skipped != 1 || got.Time != "0.107250" || got.Cases[0].Failure != nil || got.Cases[0].How != "stopped" || got.Cases[1].How != "" ||
