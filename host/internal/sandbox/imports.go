@@ -27,6 +27,7 @@ func checkImports(src Source, info *Info, wasi signatures) *LoadError {
 	} else {
 		known[abi.Module] = wagentSignatures()
 	}
+	var lacking *LoadError // all grants that are, in one
 	for _, im := range info.Imports {
 		if err := checkImport(im, known[im.Module]); err != nil {
 			return err
@@ -34,11 +35,25 @@ func checkImports(src Source, info *Info, wasi signatures) *LoadError {
 		if im.Module != abi.Module || src.Inspect || src.Late {
 			continue
 		}
-		if err := checkGrant(src, im); err != nil {
-			return err
-		}
+		lacking = lacking.and(checkGrant(src, im))
 	}
-	return nil
+	return lacking
+}
+
+// and is both refusals in one; those with the same remedy are told once.
+func (e *LoadError) and(other *LoadError) *LoadError {
+	switch {
+	case e == nil:
+		return other
+	case other == nil || strings.Contains(e.Problem, other.Problem) || other.Fix != "" && strings.Contains(e.Fix, other.Fix):
+		return e
+	}
+	e.Problem += "; " + other.Problem
+	if other.Fix != "" && e.Fix != "" {
+		e.Fix += "; "
+	}
+	e.Fix += other.Fix
+	return e
 }
 
 func checkImport(im Import, known signatures) *LoadError {

@@ -155,3 +155,13 @@ func TestFixturesMatchTheirDigests(t *testing.T) {
 		}
 	}
 }
+
+// A module that lacks several grants is told all of them.
+func TestAllGrantsThatAreLackingAreTold(t *testing.T) {
+	_, err := newEngine(t).Load(t.Context(), source(t, "calls"))
+	for _, want := range []string{"HTTP requests", "allow: {http:", "a store", "allow: {kv: true}", "state_get"} {
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("got %v, want one %s", err, want)
+		}
+	}
+}
