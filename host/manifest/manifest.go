@@ -194,7 +194,7 @@ type Allow struct {
 	Read map[string]string `yaml:"read,omitempty" json:"read,omitempty" expand:"keys"`
 	// Folders that may be read and written, as host folder: guest folder. ${NAME} is expanded in the host folder.
 	Write map[string]string `yaml:"write,omitempty" json:"write,omitempty" expand:"keys"`
-	// Environment variables that the guest sees.
+	// Environment variables that the guest sees, as they are written: nothing is expanded in them.
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
 	// Whether loopback, link-local and private addresses may be reached where http names them. Default: false.
 	PrivateNetworks bool `yaml:"private_networks,omitempty" json:"private_networks,omitempty"`
