@@ -17,6 +17,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"runtime/debug"
 
@@ -31,15 +33,18 @@ func main() {
 }
 
 // wagent is the whole command: it runs args and returns the exit status.
-func wagent(ctx context.Context, args []string, io *streams) int {
+func wagent(ctx context.Context, args []string, s *streams) int {
+	// net/http writes there what a server sends unasked, with the key of the model or
+	// a secret in it where the server repeats them. All else is told by the logger.
+	log.SetOutput(io.Discard)
 	ctx, stop := withInterrupt(ctx)
 	defer stop()
-	a := &app{streams: io}
+	a := &app{streams: s}
 	cmd := newRoot(a)
 	cmd.SetArgs(args)
-	cmd.SetIn(io.in)
-	cmd.SetOut(io.out)
-	cmd.SetErr(io.err)
+	cmd.SetIn(s.in)
+	cmd.SetOut(s.out)
+	cmd.SetErr(s.err)
 	return a.end(ctx, a.execute(ctx, cmd))
 }
 

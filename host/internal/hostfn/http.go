@@ -281,6 +281,9 @@ func (hp hop) request(ctx context.Context) *http.Request {
 	req := &http.Request{
 		Method: hp.method, URL: &u, Host: u.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		// What a server sends behind its response, net/http writes as it is into the
+		// log of the process when it keeps the connection: there may be a secret in it.
+		Close: hp.searched,
 	}
 	if len(hp.body) > 0 {
 		req.ContentLength = int64(len(hp.body))

@@ -1,9 +1,14 @@
 package hostfn
 
 import (
+	"bytes"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +65,66 @@ func TestASecretIsInItsHeaderAndTheGuestSeesNothingOfIt(t *testing.T) {
 	if resp.Error == nil || strings.Contains(resp.Error.Message, secretValue) {
 		t.Errorf("got %+v", resp.Error)
 	}
+}
+
+// SEC-2: what a server sends behind its response, net/http would write into the log
+// of the process, as it is.
+func TestSEC2WhatFollowsAResponseIsInNoLog(t *testing.T) {
+	var told lockedBuffer
+	log.SetOutput(&told)
+	defer log.SetOutput(os.Stderr)
+	for _, head := range []string{"204 No Content\r\n", "200 OK\r\nContent-Length: 2\r\n", "302 Found\r\nLocation: /\r\nContent-Length: 2\r\n"} {
+		ended := make(chan struct{})
+		var once sync.Once
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+head+"\r\nok"+secretValue+r.Header.Get("X-Key"))
+			_, _ = io.Copy(io.Discard, conn) // until the other side closes
+			once.Do(func() { close(ended) })
+		}))
+		rule, err := policy.ParseHTTPRule(server.URL, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := policy.ParseSecret("KEY", server.URL, "x-key", "key={}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := NewHTTP([]policy.HTTPRule{rule}, HTTPOptions{
+			Private: true, MaxRequests: 9, MaxResponse: 1 << 20,
+			Secrets: []Secret{{one, secretValue}}, Redact: redact.New(secretValue),
+		})
+		h.Session().Do(t.Context(), abi.HTTPRequest{URL: server.URL})
+		<-ended
+		h.Close()
+		server.Close()
+	}
+	if told.String() != "" {
+		t.Errorf("the log has %q", told.String())
+	}
+}
+
+// lockedBuffer is a buffer that goroutines may share.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // SEC-2: a value that is split over two writes, or cut by a limit, is in no line.
