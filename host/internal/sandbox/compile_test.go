@@ -165,6 +165,7 @@ func TestCompilerThatCrashesIsAnErrorOfTheModule(t *testing.T) {
 func TestWithoutAWorkerModulesAreCompiledHereAndTheLogSaysSo(t *testing.T) {
 	for name, change := range map[string]func(*Engine){
 		"the program has none": func(e *Engine) { e.workers = nil },
+		"its file is lost":     func(e *Engine) { e.workers.lost = errors.New("gone") },
 		"it cannot be started": func(e *Engine) { e.workers.path = filepath.Join(t.TempDir(), "gone") },
 		"it does not greet":    func(e *Engine) { e.workers.args = badWorkerArgs("mute") },
 		"it writes nothing":    func(e *Engine) { e.workers.args = badWorkerArgs("idle") },
@@ -183,6 +184,22 @@ func TestWithoutAWorkerModulesAreCompiledHereAndTheLogSaysSo(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 		})
+	}
+}
+
+// Where /proc is not mounted a program does not find its own file. That is not for
+// want of a call in its main.
+func TestAProgramWhoseFileIsLostSaysSo(t *testing.T) {
+	e, _, log := logged(t)
+	e.workers.lost = errors.New("gone")
+	load(t, e, lined(dozen))
+	src := lined(dozen)
+	src.Isolated = true
+	_, err := e.Load(t.Context(), src)
+	for _, got := range []string{log.String(), fmt.Sprint(err)} {
+		if !strings.Contains(got, "gone") || strings.Contains(got, "host.Worker") {
+			t.Error(got)
+		}
 	}
 }
 

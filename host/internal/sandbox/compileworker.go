@@ -22,6 +22,7 @@ import (
 // workers start processes of this program that compile one module each.
 type workers struct {
 	path   string
+	lost   error // why path is not known; nil: it is
 	args   []string
 	guests []string // of one that runs guests
 	fences func(code int) fences
@@ -34,9 +35,9 @@ func newWorkers() *workers {
 	}
 	path, err := program()
 	if err != nil {
-		return nil
+		err = fmt.Errorf("the file of this program is not found, which other processes of it are started from (%w)", err)
 	}
-	return &workers{path, []string{os.Args[0], workerArg}, []string{os.Args[0], isolateArg}, fencesOf}
+	return &workers{path, err, []string{os.Args[0], workerArg}, []string{os.Args[0], isolateArg}, fencesOf}
 }
 
 // noWorkerError says why no worker made code that can be loaded, where the module
@@ -88,6 +89,9 @@ func (w *workers) compile(ctx context.Context, entry *cacheEntry, wasm []byte, c
 // run starts a worker in dir and waits until it has ended, which is at the latest
 // when ctx does or a fence is reached. log is told what the worker is not shut off from.
 func (w *workers) run(ctx context.Context, dir string, code *guestCode, log *slog.Logger) error {
+	if w.lost != nil {
+		return &noWorkerError{why: w.lost}
+	}
 	f := w.fences(len(code.out.Wasm))
 	limited, cancel := context.WithTimeout(ctx, f.time)
 	defer cancel()

@@ -50,6 +50,9 @@ const killAfter = slowness * 500 * time.Millisecond
 
 // begin starts a process and has it load the module. It blocks until that is done.
 func (w *workers) begin(ctx context.Context, i *isolated) (*guestProcess, error) {
+	if w.lost != nil {
+		return nil, refuse(LoadUnsupported, "the module wants a process of its own, and none can be started: "+w.lost.Error(), "have the program started where /proc is mounted")
+	}
 	linear.Prepare()
 	confine.Shield()
 	p, err := w.start(i)
