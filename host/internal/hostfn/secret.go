@@ -4,11 +4,13 @@ package hostfn
 // value back, in an encoding or in parts, or has it sent to another host.
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/policy"
 	"github.com/wagent-dev/wagent/host/visible"
 	"github.com/wagent-dev/wagent/sdk/abi"
@@ -80,7 +82,7 @@ func (h *HTTP) hide(r *abi.HTTPResponse) {
 		r.Error.Message = set.String(r.Error.Message)
 	}
 	r.URL = set.String(r.URL)
-	r.Headers = set.Map(r.Headers)
+	r.Headers = set.Map(h.withoutNames(r.Headers))
 	if body := set.Bytes(r.Body); len(body) != len(r.Body) {
 		r.Body = body
 		if _, ok := r.Headers["Content-Length"]; ok {
@@ -89,4 +91,20 @@ func (h *HTTP) hide(r *abi.HTTPResponse) {
 	} else {
 		r.Body = body
 	}
+}
+
+// withoutNames takes out the values of secrets that are in the names of headers,
+// which net/http has put into capitals of its own: there the set does not find them.
+func (h *HTTP) withoutNames(in map[string]string) map[string]string {
+	out := maps.Clone(in)
+	for name := range in {
+		for _, s := range h.o.Secrets {
+			if s.Value != "" && strings.Contains(strings.ToLower(name), strings.ToLower(s.Value)) {
+				out[redact.Mark] = out[name]
+				delete(out, name)
+				break
+			}
+		}
+	}
+	return out
 }
