@@ -113,6 +113,20 @@ func TestTraceSaysWhichGrantDecided(t *testing.T) {
 	}
 }
 
+// A guest without a grant is told that there is none, whatever it asks for: so no
+// trace says that the host let it pass, and none that nothing was lacking.
+func TestTraceOfWhatIsNoRequestSaysThatItWasDenied(t *testing.T) {
+	m := load(t, newEngine(t), guestSource(t), func(s *Source) { s.Inspect = true })
+	rec := &Trace{}
+	m.Call(t.Context(), Call{Tool: "fetch", Arguments: []byte(`"http://example.com/a%2Fb"`), Trace: rec})
+	if diff := cmp.Diff([]string{"wagent|http|GET http://example.com/a%2Fb|denied|no grant covers it|denied"}, lines(rec, "http")); diff != "" {
+		t.Error(diff)
+	}
+	if len(rec.Needs) != 1 || !strings.Contains(rec.Needs[0].Never, "no grant would let it pass") {
+		t.Errorf("%+v", rec.Needs)
+	}
+}
+
 func TestTraceOfAPluginHasItsRequestsAndValues(t *testing.T) {
 	m := load(t, newEngine(t), source(t, "extism-asks"), func(s *Source) { s.Export, s.Inspect = "value", true })
 	rec := &Trace{}

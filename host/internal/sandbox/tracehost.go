@@ -27,6 +27,9 @@ func (t *Trace) host(f hostFunc, g *guest, mem api.Memory, args []uint64) int64 
 	v := hostVerdict(f.name, res)
 	if f.name == abi.ImportHTTP && req != nil {
 		v = t.httpVerdict(g, req.Method, req.URL)
+		if res == int64(abi.ErrDenied) && !v.denied { // without a grant no request is looked at
+			v = never("no grant covers it", "the URL or the method of a request is none, and no grant would let it pass")
+		}
 		c.Result = t.httpResult(c.Result)
 		if v.denied {
 			c.Result = "denied"
