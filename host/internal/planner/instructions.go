@@ -177,10 +177,10 @@ func (p React) resend(text string, then followedBy) string {
 	switch {
 	case then == byException:
 		return cut(text, maxResent)
-	case then == byResult && (err == nil || err.Kind == KindInput):
-		return text[:r.end]
+	case then == byResult && err == nil && r.end < len(text):
+		return strings.TrimRightFunc(text[:r.end], isSpace)
 	case err != nil && err.Kind == KindNoAction && then == byOther:
-		return "Final Answer: " + text
+		return "Final Answer: " + strings.TrimSpace(text)
 	}
 	return text
 }
@@ -193,7 +193,7 @@ func (JSON) resend(text string, then followedBy) string {
 	case then == byResult && err == nil:
 		return text[:end]
 	case err != nil && err.Kind == KindJSON && then == byOther && !looksLikeJSON(text):
-		return string(encode(map[string]string{"action": finalAction, "action_input": text}))
+		return string(encode(map[string]string{"action": finalAction, "action_input": strings.TrimSpace(text)}))
 	}
 	return text
 }

@@ -31,6 +31,10 @@ func findLabels(text string, anyCase bool) []label {
 	line := lineState{blank: true, leads: true}
 	behind := 0 // the label before
 	for i := 0; i < len(text); {
+		if c := text[i]; !line.leads && c >= ' ' && c < utf8.RuneSelf && !isLetter(rune(c)) {
+			i++ // nothing that matters inside a line
+			continue
+		}
 		if l, ok := labelAt(text, i, behind, anyCase); ok && !line.quoted {
 			l.leads = line.leads
 			found = append(found, l)
@@ -65,13 +69,29 @@ func (s *lineState) pass(r rune) {
 	s.word = isLetter(r)
 	if !isSpace(r) {
 		s.blank = false
-		s.leads = s.leads && (unicode.IsDigit(r) || strings.ContainsRune("*_#-`.)", r))
+		s.leads = s.leads && marksLine(r)
 	}
+}
+
+// marksLine says that r may stand before a label at the start of a line.
+func marksLine(r rune) bool {
+	switch r {
+	case '*', '_', '#', '-', '`', '.', ')':
+		return true
+	}
+	return unicode.IsDigit(r)
 }
 
 // skipWord passes the rest of a word: no label begins inside one.
 func (s *lineState) skipWord(text string, i int) int {
 	for s.word && i < len(text) {
+		if c := text[i]; c < utf8.RuneSelf {
+			if !isLetter(rune(c)) {
+				break
+			}
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if !isLetter(r) {
 			break

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/wagent-dev/wagent/host/model"
 )
@@ -170,14 +169,14 @@ func (w *writer) replies(msgs []model.Message, then followedBy) model.Message {
 }
 
 func (w *writer) reply(m *model.Message, then followedBy) string {
-	text := strings.TrimSpace(afterThinking(m.Text()))
+	text := afterThinking(m.Text())
 	switch {
 	case len(m.ToolCalls) > 0:
 		return w.writeCalls(text, m.ToolCalls)
-	case text == "" || len(w.tools) == 0:
+	case isBlank(text) || len(w.tools) == 0:
 		return text
 	}
-	return strings.TrimSpace(w.resend(text, then))
+	return w.resend(text, then)
 }
 
 // questions writes messages of the user and results of tools.
