@@ -242,7 +242,11 @@ func (d *driver) plan(t *run.Turn) {
 		d.emit(run.Ended{Step: t.Step})
 		return
 	}
-	actions, finish := d.Planner.Plan(t.Reply.Message)
+	actions, finish, err := d.Planner.Plan(t.Reply.Message, d.defs)
+	if err != nil {
+		d.fail(err)
+		return
+	}
 	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
 		finish = nil
 	}
