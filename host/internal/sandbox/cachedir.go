@@ -67,12 +67,24 @@ func safeParents(dir string) error {
 // lie in it: what a guest writes there the host would run.
 func (c codeCache) outside(g policy.Grants) *LoadError {
 	if c.dir == "" {
-		return nil
+		return outsideScratch(g)
 	}
 	for _, m := range slices.Concat(g.Read, g.Write) {
 		if liesIn(c.dir, m.Host) || liesIn(m.Host, c.dir) {
 			return refuse(LoadGrant, fmt.Sprintf("the folder granted as %s holds the host's compiled code, or lies in it", m.Guest),
 				"grant another folder, or set another cache folder")
+		}
+	}
+	return nil
+}
+
+// outsideScratch does the same where there is no cache: then a compiler in another
+// process leaves the code in the folder for temporary files, and this one loads it.
+func outsideScratch(g policy.Grants) *LoadError {
+	for _, m := range g.Write {
+		if liesIn(os.TempDir(), m.Host) {
+			return refuse(LoadGrant, fmt.Sprintf("the folder granted as %s holds the one for temporary files, in which the host has code while it compiles", m.Guest),
+				"grant a folder in it, or set a cache folder")
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -152,4 +153,27 @@ func TestFolderWithTheCodeCacheIsNotGranted(t *testing.T) {
 	src := source(t, "done")
 	src.Policy.Grants.Write = []policy.Mount{{Host: t.TempDir(), Guest: "/out"}}
 	load(t, e, src)
+}
+
+// Without a cache the code of a compiler in another process lies among the temporary
+// files until it is loaded.
+func TestThreat8TheFolderForTemporaryFilesIsNotWrittenWhereCodeIsInIt(t *testing.T) {
+	base := t.TempDir()
+	tmp := filepath.Join(base, "tmp")
+	below := filepath.Join(tmp, "below")
+	if err := os.MkdirAll(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	for dir, refused := range map[string]bool{base: true, tmp: true, below: false} {
+		for _, cached := range []string{"", filepath.Join(t.TempDir(), "cache")} {
+			src := source(t, "done")
+			src.Policy.Grants.Write = []policy.Mount{{Host: dir, Guest: "/out"}}
+			_, err := newEngineAt(t, Options{CacheDir: cached}).Load(t.Context(), src)
+			var is *LoadError
+			if got := errors.As(err, &is) && is.Kind == LoadGrant; got != (refused && cached == "") || !got && err != nil {
+				t.Errorf("%s, cache %q: %v", dir, cached, err)
+			}
+		}
+	}
 }
