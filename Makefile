@@ -47,13 +47,18 @@ UNRACED = $(addprefix -gcflags=github.com/tetratelabs/wazero/internal/engine/waz
 DOORS = ^Test(NET|FS|SEC|LOG|BUD|Threat(7|8|9|10))
 SANDBOX = ./host/internal/sandbox
 
+# What takes long under the detector and shares nothing: a parser that reads megabytes,
+# and the selftest a second time, with guests in processes of their own.
+LONG = ^TestLawReading|^TestEveryAttackIsHeldOff$$/^process$$
+
 # The package that takes longest begins first.
 race: ## run the tests under the race detector
-	$(GO) test -race $(UNRACED) -timeout 15m -skip '$(DOORS)' $(SANDBOX) ./...
+	$(GO) test -race $(UNRACED) -timeout 15m -skip '$(DOORS)|$(LONG)' $(SANDBOX) ./...
 	$(GO) test -race $(UNRACED) -run '$(DOORS)' ./host ./host/internal/hostfn
 
 doors: ## run the attacks on the doors of the host
 	$(GO) test -count=1 -run '$(DOORS)' $(SANDBOX)
+	$(GO) test -count=1 -run '$(LONG)' ./host/selftest ./host/internal/planner
 
 race-doors: ## the same under the race detector
 	$(GO) test -race $(UNRACED) -timeout 30m -run '$(DOORS)' $(SANDBOX)
