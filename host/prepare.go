@@ -65,6 +65,11 @@ func (h *Host) Preview(in Input) (Preview, error) {
 	for _, b := range tools {
 		p.Tools = append(p.Tools, b.loopTool().Definition)
 	}
+	sent := plannerOf(h.manifest.Agent.Planner).Prompt(&planner.Conversation{Messages: msgs, Tools: p.Tools})
+	p.Messages = sent.Messages
+	if p.Tools = sent.Tools; p.Tools == nil {
+		p.Tools = []model.Definition{}
+	}
 	return p, nil
 }
 
@@ -73,7 +78,7 @@ func (h *Host) Preview(in Input) (Preview, error) {
 func (h *Host) loop(b Budget) *agent.Agent {
 	m := h.manifest
 	a := &agent.Agent{
-		Planner: planner.Tools{}, Store: h.store,
+		Planner: plannerOf(m.Agent.Planner), Store: h.store,
 		MaxSteps: *m.Agent.MaxSteps, MaxDuration: time.Duration(m.Agent.MaxDuration),
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
 		FailOnError: m.Agent.OnToolError == "fail", TrimSteps: *m.Agent.TrimSteps, Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
@@ -105,7 +110,23 @@ func (h *Host) messages(given []model.Message) ([]model.Message, error) {
 			return nil, fmt.Errorf("message %d has no role that there is: %q", i+1, msgs[i].Role)
 		}
 	}
+	if h.manifest.Agent.Planner != plannerTools {
+		return msgs, nil // results of calls that are text have none before them
+	}
 	return agent.Repair(msgs), nil
+}
+
+// plannerTools is the planner that asks for tools by the provider's own calls.
+const plannerTools = "tools"
+
+func plannerOf(name string) planner.Planner {
+	switch name {
+	case "react":
+		return planner.React{}
+	case "json":
+		return planner.JSON{}
+	}
+	return planner.Tools{}
 }
 
 // inForce returns the tools of a run: all for nil, else those named, in the

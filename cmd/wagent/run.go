@@ -29,6 +29,7 @@ type runFlags struct {
 	format      *format
 	model       string
 	baseURL     string
+	planner     string
 	system      string
 	maxSteps    int
 	maxDuration time.Duration
@@ -53,6 +54,7 @@ func newRun(a *app) *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "name of the model, instead of the manifest's")
 	flags.StringVar(&f.baseURL, "base-url", "", "endpoint of the model, instead of the manifest's")
 	flags.StringVar(&f.system, "system", "", "system prompt, instead of the manifest's")
+	flags.StringVar(&f.planner, "planner", "", "tools, react or json, instead of the manifest's")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most model calls, instead of the manifest's")
 	flags.DurationVar(&f.maxDuration, "max-duration", 0, "longest time, instead of the manifest's")
 	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
@@ -133,6 +135,9 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 	}
 	if flags.Changed("system") {
 		m.Agent.SystemPrompt = f.system
+	}
+	if flags.Changed("planner") {
+		m.Agent.Planner = f.planner
 	}
 	if err := m.Check(); err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 		return fmt.Sprintf("stopped after %s (agent.max_steps, --max-steps)", count(r.StepCount, "step"))
 	case run.ExitMaxDuration:
 		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
+	case run.ExitParseErrors:
+		return "the model's replies could not be read three times in a row: it may not keep to the form of agent.planner"
 	case run.ExitLength:
 		return "the model's reply was cut off at its limit of tokens (model.max_output_tokens)"
 	case run.ExitContentFilter:

@@ -179,7 +179,7 @@ func (c *checker) address(field, address string) {
 
 func (c *checker) agent() {
 	a := &c.Agent
-	c.word("agent.planner", a.Planner, []string{"tools"}, "react", "json")
+	c.word("agent.planner", a.Planner, []string{"tools", "react", "json"})
 	c.word("agent.early_stopping", a.EarlyStopping, []string{"force", "generate"})
 	c.word("agent.on_tool_error", a.OnToolError, []string{"feedback", "fail"})
 	if n := a.MaxSteps; n != nil && (*n < 0 || *n > 100_000) {

@@ -94,8 +94,7 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		"version: 1\nmodel: {extra: {model: a, messages: [], tools: [], stream: true}}\n": "2:24: model.extra[\"model\"]: extra cannot replace what the host sends as \"model\"\n2:37: model.extra[\"messages\"]: extra cannot replace what the host sends as \"messages\"\n2:48: model.extra[\"tools\"]: extra cannot replace what the host sends as \"tools\"\n2:60: model.extra[\"stream\"]: extra cannot replace what the host sends as \"stream\"",
 
 		// The agent.
-		"version: 1\nagent: {planner: react}\n":                                                                    `2:18: agent.planner: "react" is not supported yet; use tools`,
-		"version: 1\nagent: {planner: json}\n":                                                                     `2:18: agent.planner: "json" is not supported yet; use tools`,
+		"version: 1\nagent: {planner: reakt}\n":                                                                    `2:18: agent.planner: unknown value "reakt", did you mean "react"?`,
 		"version: 1\nagent: {early_stopping: generte}\n":                                                           `2:25: agent.early_stopping: unknown value "generte", did you mean "generate"?`,
 		"version: 1\nagent: {on_tool_error: ignore}\n":                                                             `2:24: agent.on_tool_error: unknown value "ignore"; there are feedback, fail`,
 		"version: 1\nagent: {max_steps: -1}\n":                                                                     `2:20: agent.max_steps: must be from 0 to 100000`,

@@ -90,8 +90,10 @@ type Retry struct {
 type Agent struct {
 	// What the model is told first. Nothing in it is expanded.
 	SystemPrompt string `yaml:"system_prompt,omitempty" json:"system_prompt,omitempty"`
-	// How the model asks for tools: tools are its native tool calls. Default: tools.
-	Planner string `yaml:"planner,omitempty" json:"planner,omitempty" jsonschema:"enum=tools"`
+	// How the model asks for tools: tools are its native tool calls; react is text with a
+	// thought, an action and its input, json one JSON object a reply, both for models
+	// without tool calls. Default: tools.
+	Planner string `yaml:"planner,omitempty" json:"planner,omitempty" jsonschema:"enum=tools,enum=react,enum=json"`
 	// How many model calls a run may make; 0: none. Default: 15.
 	MaxSteps *int `yaml:"max_steps,omitempty" json:"max_steps,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// How long a run may take. Default: as long as it takes.

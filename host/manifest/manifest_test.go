@@ -315,8 +315,8 @@ func TestAManifestMadeInGoHasTheSameRules(t *testing.T) {
 	if err := m.Check(); err != nil {
 		t.Error(err)
 	}
-	m = &Manifest{Dir: dir, Agent: Agent{Planner: "react", ParallelToolCalls: -1}, Tools: []Tool{{Module: "tools/none.wasm", Limits: Limits{Memory: -5}}, {}}}
-	want := `agent.planner: "react" is not supported yet; use tools
+	m = &Manifest{Dir: dir, Agent: Agent{Planner: "reakt", ParallelToolCalls: -1}, Tools: []Tool{{Module: "tools/none.wasm", Limits: Limits{Memory: -5}}, {}}}
+	want := `agent.planner: unknown value "reakt", did you mean "react"?
 agent.parallel_tool_calls: must be from 1 to 256
 tools[0].module: no such file: "tools/none.wasm"
 tools[0].limits.memory: must be from 64KiB to 4GiB

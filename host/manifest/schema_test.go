@@ -91,7 +91,7 @@ func TestTheSchemaAcceptsWhatIsReadAndRefusesWhatIsNot(t *testing.T) {
 		"name: a\n", "version: 2\n", "version: \"1\"\n", "version: 1\nmodle: {}\n", "version: 1\nhooks: {}\n", "version: 1\nname: 12\n", "version: 1\nname: a b\n",
 		"version: 1\ntools: {}\n", "version: 1\nmodel: {provider: opanai}\n", "version: 1\nmodel: {temperature: 3}\n", "version: 1\nmodel: {timeout: 30}\n",
 		"version: 1\nmodel: {timeout: 2 minutes}\n", "version: 1\nmodel: {context_window: 0}\n", "version: 1\nmodel: {retry: {attempts: 99}}\n",
-		"version: 1\nagent: {planner: react}\n", "version: 1\nagent: {early_stopping: generte}\n", "version: 1\nagent: {max_steps: -1}\n",
+		"version: 1\nagent: {planner: reakt}\n", "version: 1\nagent: {early_stopping: generte}\n", "version: 1\nagent: {max_steps: -1}\n",
 		"version: 1\nagent: {parallel_tool_calls: 0}\n", "version: 1\nagent: {exit_conditions: text}\n", "version: 1\ntools:\n  - name: a\n",
 		oneTool + "    sha256: abc\n", oneTool + "    abi: wasm\n", oneTool + "    name: a.b\n", oneTool + "    instances: run\n", oneTool + "    secrets: {}\n", oneTool + "    secrets: [{env: A}]\n",
 		oneTool + "    limits: {memory: 64Mib}\n", oneTool + "    limits: {memory: 0}\n", oneTool + "    limits: {memry: 1MiB}\n", oneTool + "    limits: {http_requests: 0}\n",

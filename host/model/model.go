@@ -36,6 +36,7 @@ type Model interface {
 type Request struct {
 	Messages []Message
 	Tools    []Definition // none: the model answers with text
+	Stop     []string     // texts before which the reply is to end; a provider may leave them out
 	Memo     *Memo        // where the provider keeps encoded messages; may be nil
 }
 

@@ -94,6 +94,9 @@ type Planned struct {
 	Step    int      `json:"step"`
 	Actions []Action `json:"actions"`
 	Finish  *Finish  `json:"finish,omitempty"`
+	// Unreadable says that the reply could not be read. Its one action stands for
+	// that, and nothing is run.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // Called says that a tool is about to run. A call with Called and without

@@ -98,6 +98,7 @@ type ErrorKind string
 // The kinds of failed calls.
 const (
 	KindUnknownTool   ErrorKind = "unknown_tool"   // there is no tool of that name
+	KindParseError    ErrorKind = "parse_error"    // no tool was called: the reply could not be read
 	KindInvalidArgs   ErrorKind = "invalid_args"   // not JSON, or against the schema
 	KindToolError     ErrorKind = "tool_error"     // the tool's own error
 	KindTrap          ErrorKind = "trap"           // the guest broke off
@@ -125,6 +126,7 @@ const (
 	ExitReturnDirect  ExitReason = "return_direct"
 	ExitMaxSteps      ExitReason = "max_steps"
 	ExitMaxDuration   ExitReason = "max_duration"
+	ExitParseErrors   ExitReason = "parse_errors" // replies in a row that no planner could read
 	ExitLength        ExitReason = "length"
 	ExitContentFilter ExitReason = "content_filter"
 	ExitInterrupted   ExitReason = "interrupted"
@@ -135,7 +137,7 @@ const (
 // be told apart from it. [ExitText] is no name of a tool either.
 func (r ExitReason) Reserved() bool {
 	switch r {
-	case ExitText, ExitReturnDirect, ExitMaxSteps, ExitMaxDuration, ExitLength, ExitContentFilter, ExitInterrupted, ExitError:
+	case ExitText, ExitReturnDirect, ExitMaxSteps, ExitMaxDuration, ExitParseErrors, ExitLength, ExitContentFilter, ExitInterrupted, ExitError:
 		return true
 	}
 	return false

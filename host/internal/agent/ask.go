@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -47,7 +48,14 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 
 // request is what the model is asked in a step.
 func (d *driver) request() *model.Request {
-	return &model.Request{Messages: d.shownMessages(), Tools: d.defs, Memo: &d.memo}
+	return d.asked(false)
+}
+
+// asked is what the planner makes of the conversation, for one more step or for the
+// answer.
+func (d *driver) asked(final bool) *model.Request {
+	p := d.Planner.Prompt(&planner.Conversation{Messages: d.shownMessages(), Tools: d.defs, Final: final, Cache: &d.wrote})
+	return &model.Request{Messages: p.Messages, Tools: p.Tools, Stop: p.Stop, Memo: &d.memo}
 }
 
 // shownMessages is what the model sees of the conversation: what the run began with,
@@ -72,7 +80,11 @@ func (d *driver) shownMessages() []model.Message {
 
 func (d *driver) showText(text string) {
 	d.shown.WriteString(text)
-	d.emit(run.Delta{Text: text})
+	if _, answers := d.Planner.(planner.Tools); answers {
+		d.emit(run.Delta{Text: text})
+	} else {
+		d.emit(run.Delta{Reasoning: text}) // it is the planner's form, and not the answer
+	}
 }
 
 // guardedGenerate calls the model and holds it to its promises: there is a reply
@@ -243,9 +255,18 @@ func (d *driver) plan(t *run.Turn) {
 		return
 	}
 	actions, finish, err := d.Planner.Plan(t.Reply.Message, d.defs)
+	if unreadable, ok := errors.AsType[*planner.ParseError](err); ok {
+		d.misread(t, unreadable)
+		return
+	}
 	if err != nil {
 		d.fail(err)
 		return
+	}
+	for i := range actions {
+		if actions[i].CallID == "" {
+			actions[i].CallID = d.freeID("call_" + strconv.Itoa(t.Step) + "_" + strconv.Itoa(i+1))
+		}
 	}
 	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
 		finish = nil

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
@@ -12,10 +10,6 @@ import (
 // stoppedAtSteps is the output of a run that was stopped without an answer.
 const stoppedAtSteps = "The agent stopped at its limit of steps."
 
-// lastRequest asks for an answer when no step is left. It is not kept: who goes on
-// with the conversation has other steps.
-const lastRequest = "No step is left, so no tool can be called. Answer from what is above, and say what is missing."
-
 // conclude ends a run at its limit of steps: with what the model makes of the steps
 // so far if it is to be asked, else with fixed words. To ask is no step, and what it
 // costs counts.
@@ -23,18 +17,18 @@ func (d *driver) conclude(ctx context.Context) {
 	if d.Generate && d.MaxSteps > 0 && d.state.Closing == nil && !d.lastAnswer(ctx) {
 		return
 	}
-	out := stoppedAtSteps
-	if r := d.state.Closing; r != nil && r.Message != nil {
-		out = r.Message.Text()
+	out, ok := d.closed()
+	if !ok {
+		out = stoppedAtSteps
 	}
 	d.emit(run.Finished{ExitReason: run.ExitMaxSteps, Output: out})
 }
 
-// lastAnswer asks the model once, without tools, and records what it says. False
-// says that the run has ended, or cannot go on, for another reason.
+// lastAnswer asks the model once, without tools, and records what it says. The
+// request for it is not kept: who goes on with the conversation has other steps.
+// False says that the run has ended, or cannot go on, for another reason.
 func (d *driver) lastAnswer(ctx context.Context) bool {
-	note := model.Text(model.User, lastRequest)
-	reply, err := d.generate(ctx, &model.Request{Messages: append(slices.Clip(d.shownMessages()), note), Memo: &d.memo})
+	reply, err := d.generate(ctx, d.asked(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		d.stop(ctx)
@@ -43,11 +37,12 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 		d.Logger.Warn("the model gave no last answer", "run", d.state.Run, "error", oneLine(err))
 		return true
 	}
-	return d.emit(closing(reply))
+	return d.emit(d.closing(reply))
 }
 
-// closing is what is kept of a last answer: its text. Calls would never be made.
-func closing(r *model.Reply) run.Replied {
+// closing is what is kept of a last answer: its text, if that is an answer. Calls
+// would never be made.
+func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
@@ -55,7 +50,7 @@ func closing(r *model.Reply) run.Replied {
 	body := run.Replied{
 		Usage: r.Usage, ContextTokens: r.Usage.TotalTokens, Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
-	if strings.TrimSpace(m.Text()) != "" {
+	if d.readable(&m) {
 		body.Message = &m
 	}
 	return body

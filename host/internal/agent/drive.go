@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -21,6 +22,7 @@ type driver struct {
 	state run.State
 	memo  model.Memo
 	defs  []model.Definition
+	wrote planner.Cache
 	ids   map[string]bool // call ids in use
 
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
@@ -70,6 +72,8 @@ func (d *driver) advance(ctx context.Context) {
 	t := d.state.Turn
 	switch {
 	case t != nil && t.Ended && d.exit(t):
+	case t != nil && !t.Ended && t.Open() && t.Plan.Unreadable:
+		d.complain(t)
 	case t != nil && !t.Ended && t.Open():
 		d.call(ctx, t)
 	case t != nil && !t.Ended && t.Plan != nil:
@@ -80,6 +84,8 @@ func (d *driver) advance(ctx context.Context) {
 		d.stop(ctx)
 	case t != nil && !t.Ended:
 		d.ask(ctx, t)
+	case d.unread() >= maxUnread:
+		d.giveUp(ctx)
 	case d.state.StepCount >= d.MaxSteps:
 		d.conclude(ctx)
 	default:
@@ -111,8 +117,7 @@ func (d *driver) exit(t *run.Turn) bool {
 	case t.Plan == nil:
 		return false
 	case t.Plan.Finish != nil:
-		out, _ := t.Plan.Finish.ReturnValues["output"].(string)
-		d.emit(run.Finished{ExitReason: run.ExitText, Output: out})
+		d.emit(run.Finished{ExitReason: run.ExitText, Output: outputOf(t.Plan.Finish)})
 		return true
 	}
 	if d.FailOnError {
@@ -143,7 +148,7 @@ func (d *driver) exit(t *run.Turn) bool {
 // told, and the run goes on.
 func failedCall(s run.Slot) bool {
 	switch r := s.Returned; r.ErrorKind {
-	case run.KindUnknownTool, run.KindInvalidArgs, run.KindCancelled:
+	case run.KindUnknownTool, run.KindInvalidArgs, run.KindCancelled, run.KindParseError:
 		return false
 	default:
 		return r.IsError

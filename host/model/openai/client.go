@@ -153,7 +153,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 }
 
 func (g *generation) body(p *profile, messages *encoded) ([][]byte, error) {
-	members, err := g.client.members(p, g.tools)
+	members, err := g.client.members(p, g.tools, g.req.Stop)
 	if err != nil {
 		return nil, rejected(fmt.Sprintf("encode the request: %v", err))
 	}

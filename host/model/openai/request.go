@@ -24,10 +24,11 @@ type request struct {
 }
 
 // members encodes everything but the messages.
-func (c *Client) members(p *profile, tools *toolset) ([]byte, error) {
+func (c *Client) members(p *profile, tools *toolset, stop []string) ([]byte, error) {
 	r := request{Tools: tools.wire, Temperature: c.opts.Temperature}
 	r.Model = c.opts.Name
 	r.Stream = c.opts.Stream
+	r.Stop = stop
 	if r.Stream {
 		r.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/wagent-dev/wagent/host/internal/planner"
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// maxUnread is how many replies in a row may not be read before the run ends. The
+// model is told each time what was wrong.
+const maxUnread = 3
+
+// misread records a reply that no action could be read from. It is kept as an action
+// that stands for it, with what the model is told as its input.
+func (d *driver) misread(t *run.Turn, e *planner.ParseError) {
+	a := e.Action(e.Feedback(d.unread() + 1))
+	a.CallID = d.freeID("call_" + strconv.Itoa(t.Step) + "_1")
+	d.emit(run.Planned{Step: t.Step, Actions: []run.Action{a}, Unreadable: true})
+}
+
+// complain answers the action that stands for such a reply.
+func (d *driver) complain(t *run.Turn) {
+	a := t.Plan.Actions[0]
+	var text string
+	if json.Unmarshal(a.Input, &text) != nil {
+		text = "Your last reply could not be read, and nothing was done."
+	}
+	d.emit(refusal(t.Step, a, run.KindParseError, text))
+}
+
+// unread is how many replies in a row, up to the last one, could not be read.
+func (d *driver) unread() int {
+	n := 0
+	for i := len(d.state.Steps) - 1; i >= 0 && d.state.Steps[i].ErrorKind == run.KindParseError; i-- {
+		n++
+	}
+	return n
+}
+
+// giveUp ends a run whose model does not keep to its form: with a plain answer, if it
+// gives one when it is asked for that, and with what it said last.
+func (d *driver) giveUp(ctx context.Context) {
+	if d.state.Closing == nil && !d.lastAnswer(ctx) {
+		return
+	}
+	out, ok := d.closed()
+	if !ok {
+		out = "The agent stopped because the model's replies could not be read."
+	}
+	last := d.state.Steps[len(d.state.Steps)-1].Action.Log
+	d.emit(run.Finished{ExitReason: run.ExitParseErrors, Output: out, Partial: last})
+}
+
+// closed is the answer that was asked for at a limit, if there is one.
+func (d *driver) closed() (string, bool) {
+	r := d.state.Closing
+	if r == nil || r.Message == nil {
+		return "", false
+	}
+	f, err := d.Planner.Answer(r.Message)
+	if err != nil {
+		return "", false
+	}
+	return outputOf(f), true
+}
+
+// outputOf is the answer of a finish: its text, or JSON where it is none.
+func outputOf(f *run.Finish) string {
+	v := f.ReturnValues["output"]
+	if text, ok := v.(string); ok || v == nil {
+		return text
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// readable says that a last answer is one.
+func (d *driver) readable(m *model.Message) bool {
+	_, err := d.Planner.Answer(m)
+	return err == nil
+}
