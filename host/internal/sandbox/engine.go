@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
@@ -64,6 +66,7 @@ func New(o Options) (*Engine, error) {
 	if o.Memory <= 0 {
 		o.Memory = max(machineMemory()/2, minTotal)
 	}
+	knowVersion()
 	all := newQueue(o.Memory)
 	return &Engine{
 		isolated: o.Isolated, weak: o.WeakIsolation,
@@ -75,6 +78,13 @@ func New(o Options) (*Engine, error) {
 		modules: make(map[*Module]struct{}),
 	}, nil
 }
+
+// knowVersion has the engine find out its own version, which it does the first time
+// that it is needed and without a lock.
+var knowVersion = sync.OnceFunc(func() {
+	r := wazero.NewRuntime(context.Background())
+	_ = r.Close(context.Background()) // there is nothing in it
+})
 
 // Close closes the modules that are still open, as their own Close does.
 func (e *Engine) Close(ctx context.Context) error {

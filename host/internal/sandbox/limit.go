@@ -52,6 +52,9 @@ func (g *guest) lazy(now time.Time) (lazy bool) {
 	g.pieces = pieces
 	for _, m := range g.arena.given {
 		lazy = lazy || m.lazy()
+		if pieces == 0 || !m.lazy() || !m.used() {
+			continue
+		}
 		for n := pieces; n > 0 && m.lazy(); n-- {
 			m.bring()
 		}

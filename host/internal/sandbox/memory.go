@@ -137,13 +137,25 @@ const (
 // lazy says that much of the memory has not come yet.
 func (m *memory) lazy() bool { return m.size > m.brought+fewBytes }
 
-// bring brings the next piece of it.
-func (m *memory) bring() {
-	to := m.brought + imagePiece
-	if m.brought >= uint64(m.image.Used()) {
+// piece is where the next piece of it ends, and says whether that is of zeros.
+func (m *memory) piece() (to uint64, zeros bool) {
+	to, zeros = m.brought+imagePiece, m.brought >= uint64(m.image.Used())
+	if zeros {
 		to = (m.brought/zeroPiece + 1) * zeroPiece
 	}
-	to = min(to, m.size)
+	return min(to, m.size), zeros
+}
+
+// used says that the guest has come to the next piece. One that has only grown its
+// memory takes none of the machine's.
+func (m *memory) used() bool {
+	to, zeros := m.piece()
+	return !zeros || m.reserved.Touched(int(m.brought), int(to))
+}
+
+// bring brings the next piece of it.
+func (m *memory) bring() {
+	to, _ := m.piece()
 	m.reserved.Bring(int(m.brought), int(to))
 	m.brought = to
 }

@@ -116,6 +116,13 @@ func (r *Range) Bring(from, to int) {
 	}
 }
 
+// Touched says that one of the pages from one offset to another is there, behind the
+// image: somebody has written or read it. Where the system does not say, it is true.
+func (r *Range) Touched(from, to int) bool {
+	to = min(to, len(r.all))
+	return from < to && r.touched(from, to)
+}
+
 // Grown says that more than the image was in use since the last Reset.
 func (r *Range) Grown() bool { return r.image == nil || r.high > r.image.size }
 

@@ -3,6 +3,7 @@ package linear
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -113,6 +114,13 @@ func (r *Range) bring(from, to int) {
 		_ = unix.Madvise(r.all[from:to], unix.MADV_HUGEPAGE)
 	}
 	_ = unix.Madvise(r.all[from/Page*Page:to], unix.MADV_POPULATE_WRITE)
+}
+
+func (r *Range) touched(from, to int) bool {
+	from = from / Page * Page
+	there := make([]byte, (to-from+Page-1)/Page)
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&r.all[from])), uintptr(to-from), uintptr(unsafe.Pointer(unsafe.SliceData(there)))) //nolint:gosec // as the kernel wants it
+	return errno != 0 || slices.ContainsFunc(there, func(b byte) bool { return b&1 != 0 })
 }
 
 // renew forgets everything that was written: the private pages go, and what is

@@ -93,3 +93,16 @@ func BenchmarkWritten(b *testing.B) {
 		}
 	})
 }
+
+// A page is there when it was written, and no other is.
+func TestWhatWasWrittenIsTouched(t *testing.T) {
+	r := newRange(t, pattern(4), 8<<20)
+	b := r.Slice(8 << 20)
+	if r.Touched(4*Page, 8<<20) {
+		t.Error("a page is there that nobody wrote")
+	}
+	b[5<<20] = 1
+	if !r.Touched(4<<20, 6<<20) || r.Touched(6<<20, 8<<20) || !r.Touched(5<<20, 5<<20+1) || r.Touched(8<<20, 9<<20) {
+		t.Error("the page that was written is not the one that is there")
+	}
+}
