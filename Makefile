@@ -48,8 +48,9 @@ DOORS = ^Test(NET|FS|SEC|LOG|BUD|Threat(7|8|9|10))
 SANDBOX = ./host/internal/sandbox
 
 # What takes long under the detector and shares nothing: a parser that reads megabytes,
-# and the selftest a second time, with guests in processes of their own.
-LONG = ^TestLawReading|^TestEveryAttackIsHeldOff$$/^process$$
+# stories with many tools, and the selftest and the hunt for a canary a second time, with
+# guests in processes of their own.
+LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^process$$|^TestACanaryIsFoundNowhere$$/^process$$
 
 # The package that takes longest begins first.
 race: ## run the tests under the race detector
@@ -58,7 +59,7 @@ race: ## run the tests under the race detector
 
 doors: ## run the attacks on the doors of the host
 	$(GO) test -count=1 -run '$(DOORS)' $(SANDBOX)
-	$(GO) test -count=1 -run '$(LONG)' ./host/selftest ./host/internal/planner
+	$(GO) test -count=1 -run '$(LONG)' ./host ./host/selftest ./host/internal/planner ./cmd/wagent
 
 race-doors: ## the same under the race detector
 	$(GO) test -race $(UNRACED) -timeout 30m -run '$(DOORS)' $(SANDBOX)

@@ -219,7 +219,7 @@ func TestHostFunctionsCarryWhatTheyShould(t *testing.T) {
 	if got, want := g.call(fetch), `{"v":1,"content":[{"type":"text","text":"hello"}]}`; got != want {
 		t.Errorf("got %s", got)
 	}
-	if want := `{"method":"GET","url":"https://example.com/\u003ca\u003e"}`; sent != want {
+	if want := `{"method":"GET","url":"https://example.com/<a>"}`; sent != want {
 		t.Errorf("sent %s", sent)
 	}
 	if len(g.logged) != 1 || g.logged[0] != "getting https://example.com/<a>" {
