@@ -73,26 +73,26 @@ type file interface {
 	Chtimes(name string, atime, mtime time.Time) error
 }
 
-// ownFolder is a folder that this process has opened.
-type ownFolder struct{ *hostfn.Folder }
+// localFolder is a folder that this process has opened.
+type localFolder struct{ *hostfn.Folder }
 
 // OpenFile opens a file.
-func (d ownFolder) OpenFile(name string, flag int, perm fs.FileMode) (file, error) {
+func (d localFolder) OpenFile(name string, flag int, perm fs.FileMode) (file, error) {
 	f, err := d.Folder.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
-	return ownFile{f, d}, nil
+	return localFile{f, d}, nil
 }
 
-// ownFile is a file that this process has opened.
-type ownFile struct {
+// localFile is a file that this process has opened.
+type localFile struct {
 	*hostfn.File
-	in ownFolder
+	in localFolder
 }
 
 // Chtimes goes by the name, as hostfn has nothing else.
-func (f ownFile) Chtimes(name string, atime, mtime time.Time) error {
+func (f localFile) Chtimes(name string, atime, mtime time.Time) error {
 	return f.in.ChtimesOf(f.File, name, atime, mtime)
 }
 
@@ -106,7 +106,7 @@ func (g *guest) mounts() []folder {
 	}
 	var out []folder
 	for _, f := range g.folders.Mounts() {
-		out = append(out, ownFolder{f})
+		out = append(out, localFolder{f})
 	}
 	return out
 }
