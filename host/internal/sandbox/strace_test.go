@@ -80,6 +80,8 @@ func TestFSNothingOutsideIsOpened(t *testing.T) {
 			calls++
 		case strings.Contains(line, tracedEnd):
 			calls--
+		case strings.Contains(line, "<... readlink"):
+			// What a link holds is an answer; the name was in the line that begins the call.
 		case calls > 0:
 			for _, path := range named(line) {
 				if isIn(path, p.read, p.write, p.other) {
