@@ -226,7 +226,7 @@ func (l *lab) suffers(t *testing.T, attacks ...attack) {
 			if !slices.Contains(a.want, out.Fault) || !strings.Contains(said(out), a.says) {
 				t.Errorf("got %q %.300q (%.300s), want %q %q", out.Fault, said(out), out.Detail, a.want, a.says)
 			}
-			limits := a.src.Policy.Limits
+			limits := m.src.Policy.Limits
 			if took > limits.Timeout+cmp.Or(a.late, overrun) {
 				t.Errorf("took %v of %v", took, limits.Timeout)
 			}
