@@ -92,7 +92,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
-	if err := errors.Join(faults, h.load(ctx, faults), h.checkExits()); err != nil {
+	if err := errors.Join(faults, h.load(ctx, faults), h.checkNames()); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
 	return h, nil

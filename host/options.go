@@ -60,6 +60,12 @@ type Input struct {
 type Budget struct {
 	MaxSteps    *int          // nil: the manifest's; 0: no model call is made
 	MaxDuration time.Duration // 0: the manifest's
+
+	// Limits of what the run uses, 0: the manifest's. MaxCost is in the currency of the
+	// manifest's prices, without which nothing costs anything.
+	MaxTotalTokens int64
+	MaxCost        float64
+	MaxToolCalls   int
 }
 
 // Text returns the input that is one user message.

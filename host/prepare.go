@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,13 +85,26 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
 		FailOnError: m.Agent.OnToolError == "fail", TrimSteps: *m.Agent.TrimSteps, Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
 	}
+	a.Limits = agent.Limits{
+		Tokens: m.Agent.MaxTotalTokens, Cost: m.Agent.MaxCost, Calls: m.Agent.MaxToolCalls, CallsOf: m.Agent.MaxCallsPerTool,
+		Repeats: *m.Agent.MaxRepeatedCalls,
+	}
+	a.Prices = model.Prices{Input: m.Model.Prices.Input, Cached: m.Model.Prices.Cached, Output: m.Model.Prices.Output}
+	b.over(a)
+	return a
+}
+
+// over puts the budget's limits in place of the manifest's.
+func (b *Budget) over(a *agent.Agent) {
 	if b.MaxSteps != nil {
 		a.MaxSteps = *b.MaxSteps
 	}
+	a.Limits.Tokens = cmp.Or(b.MaxTotalTokens, a.Limits.Tokens)
+	a.Limits.Cost = cmp.Or(b.MaxCost, a.Limits.Cost)
+	a.Limits.Calls = cmp.Or(b.MaxToolCalls, a.Limits.Calls)
 	if b.MaxDuration > 0 {
 		a.MaxDuration = b.MaxDuration
 	}
-	return a
 }
 
 // messages returns what the model is given at first: the system prompt, then
@@ -169,8 +184,9 @@ func (h *Host) unknown(name string) error {
 	return fmt.Errorf("there is no tool %s; the tools are: %s", strconv.Quote(name), strings.Join(names, ", "))
 }
 
-// checkExits checks that every exit condition can be met.
-func (h *Host) checkExits() error {
+// checkNames checks that the tools which the agent names are there, so that every exit
+// condition can be met and every limit holds for something.
+func (h *Host) checkNames() error {
 	var errs []error
 	for i, e := range h.manifest.Agent.ExitConditions {
 		field := fmt.Sprintf("agent.exit_conditions[%d]", i)
@@ -182,6 +198,11 @@ func (h *Host) checkExits() error {
 			errs = append(errs, h.manifest.Fault(field, fmt.Errorf("exit condition: %q is a reason of the host: use rename", e)))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(h.manifest.Agent.MaxCallsPerTool)) {
+		if h.box[name] == nil {
+			errs = append(errs, h.manifest.Fault(fmt.Sprintf("agent.max_calls_per_tool[%q]", name), h.unknown(name)))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -190,7 +211,7 @@ func (h *Host) checkExits() error {
 func (b *binding) loopTool() agent.Tool {
 	t := agent.Tool{
 		Definition: model.Definition{Name: b.info.Name, Description: b.info.Description, Parameters: b.info.Parameters},
-		Schema:     b.schema, ReturnDirect: b.returnDirect, Module: b.info.Digest,
+		Schema:     b.schema, ReturnDirect: b.returnDirect, Module: b.info.Digest, Polling: b.entry.Polling,
 	}
 	if b.info.Instances != "" { // a guest that lives for the run, which all tools of the module share
 		t.Turns = b.info.Digest

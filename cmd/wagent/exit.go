@@ -94,7 +94,8 @@ func exitCode(reason run.ExitReason, exits []string) int {
 		return exitFailed
 	case run.ExitInterrupted:
 		return exitInterrupted
-	case run.ExitMaxSteps, run.ExitMaxDuration, run.ExitParseErrors, run.ExitLength, run.ExitContentFilter:
+	case run.ExitMaxSteps, run.ExitMaxDuration, run.ExitParseErrors, run.ExitLength, run.ExitContentFilter,
+		run.ExitTokenBudget, run.ExitToolCallBudget, run.ExitCostBudget, run.ExitRepeatedCalls:
 		return exitLimit
 	}
 	if slices.Contains(exits, string(reason)) {

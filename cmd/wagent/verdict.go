@@ -18,6 +18,14 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
 	case run.ExitParseErrors:
 		return "the model's replies could not be read three times in a row: it may not keep to the form of agent.planner"
+	case run.ExitTokenBudget:
+		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
+	case run.ExitCostBudget:
+		return fmt.Sprintf("stopped after a cost of %.4g (agent.max_cost)", r.Cost)
+	case run.ExitToolCallBudget:
+		return "the model went on calling tools over their limit (agent.max_tool_calls, agent.max_calls_per_tool)"
+	case run.ExitRepeatedCalls:
+		return "the model made the same calls with the same results over and over (agent.max_repeated_calls); a tool that is asked until its result is another needs polling: true"
 	case run.ExitLength:
 		return "the model's reply was cut off at its limit of tokens (model.max_output_tokens)"
 	case run.ExitContentFilter:

@@ -191,6 +191,36 @@ func (c *checker) agent() {
 	c.duration("agent.max_duration", a.MaxDuration, 30*24*time.Hour)
 	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
 	c.names("agent.exit_conditions", a.ExitConditions)
+	c.budgets()
+}
+
+// budgets checks what a run may use.
+func (c *checker) budgets() {
+	a := &c.Agent
+	c.between("agent.max_total_tokens", a.MaxTotalTokens, 1, 1e12)
+	c.between("agent.max_tool_calls", int64(a.MaxToolCalls), 1, 1e6)
+	for _, name := range sortedKeys(a.MaxCallsPerTool) {
+		if n := a.MaxCallsPerTool[name]; n < 1 || n > 1e6 {
+			c.fail(entry("agent.max_calls_per_tool", name), "must be from 1 to 1000000")
+		}
+	}
+	if n := a.MaxRepeatedCalls; n != nil && *n != 0 && (*n < 2 || *n > 1000) {
+		c.fail("agent.max_repeated_calls", "must be 0, which is no limit, or from 2 to 1000")
+	}
+	p := c.Model.Prices
+	c.price("agent.max_cost", a.MaxCost, 1e9)
+	c.price("model.prices.input", p.Input, 1e6)
+	c.price("model.prices.cached", p.Cached, 1e6)
+	c.price("model.prices.output", p.Output, 1e6)
+	if a.MaxCost > 0 && p == (Prices{}) {
+		c.fail("agent.max_cost", "what a run costs is not known: give model.prices")
+	}
+}
+
+func (c *checker) price(field string, value, most float64) {
+	if math.IsNaN(value) || value < 0 || value > most {
+		c.fail(field, "must be from 0 to %.0f", most)
+	}
 }
 
 func (c *checker) encodable(field string, value map[string]any) {

@@ -23,6 +23,9 @@ func (m *Manifest) WithDefaults() *Manifest {
 	if a.TrimSteps == nil {
 		a.TrimSteps = new(0)
 	}
+	if a.MaxRepeatedCalls == nil {
+		a.MaxRepeatedCalls = new(0)
+	}
 	if a.ExitConditions == nil {
 		a.ExitConditions = []string{"text"}
 	}

@@ -72,8 +72,20 @@ type Model struct {
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// When a model call is made again.
 	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
+	// What tokens cost, for agent.max_cost and the cost in the result.
+	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// Merged into the body of each request as it is.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
+}
+
+// Prices are what a million tokens cost, in any currency.
+type Prices struct {
+	// Tokens of the request.
+	Input float64 `yaml:"input,omitempty" json:"input,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	// Those of them that the provider had in its cache. Default: as input.
+	Cached float64 `yaml:"cached,omitempty" json:"cached,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	// Tokens of the reply.
+	Output float64 `yaml:"output,omitempty" json:"output,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 }
 
 // Retry says how often a model call is made again, and when.
@@ -98,8 +110,24 @@ type Agent struct {
 	MaxSteps *int `yaml:"max_steps,omitempty" json:"max_steps,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// How long a run may take. Default: as long as it takes.
 	MaxDuration Duration `yaml:"max_duration,omitempty" json:"max_duration,omitempty"`
-	// What happens at the limit of steps: force ends the run with a fixed message, generate
-	// with one more answer of the model, without tools, from the steps so far. Default: force.
+	// How many tokens the model calls of a run may use, those of agents that it calls
+	// included. The call that goes over it is the last. Default: no limit.
+	MaxTotalTokens int64 `yaml:"max_total_tokens,omitempty" json:"max_total_tokens,omitempty" jsonschema:"minimum=1,maximum=1000000000000"`
+	// What the model calls of a run may cost by model.prices, those of agents that it
+	// calls included. The call that goes over it is the last. Default: no limit.
+	MaxCost float64 `yaml:"max_cost,omitempty" json:"max_cost,omitempty" jsonschema:"minimum=0,maximum=1000000000"`
+	// How many tool calls a run may make, those of agents that it calls included. One
+	// over it is refused, and the run ends when the model makes another. Default: no limit.
+	MaxToolCalls int `yaml:"max_tool_calls,omitempty" json:"max_tool_calls,omitempty" jsonschema:"minimum=1,maximum=1000000"`
+	// The same for single tools, by their names.
+	MaxCallsPerTool map[string]int `yaml:"max_calls_per_tool,omitempty" json:"max_calls_per_tool,omitempty"`
+	// How often in a row the model may make the same calls with the same results, cycles
+	// of up to four steps included: it is warned then, and once more ends the run. Calls
+	// of tools with polling do not count. 0: as often as it likes. Default: 0.
+	MaxRepeatedCalls *int `yaml:"max_repeated_calls,omitempty" json:"max_repeated_calls,omitempty" jsonschema:"minimum=0,maximum=1000"`
+	// What happens at a limit of steps, tokens, cost, tool calls or repeated calls: force
+	// ends the run with a fixed message, generate with one more answer of the model,
+	// without tools, from the steps so far. Default: force.
 	EarlyStopping string `yaml:"early_stopping,omitempty" json:"early_stopping,omitempty" jsonschema:"enum=force,enum=generate"`
 	// How many of the run's last steps the model is shown; 0: all. The result has all of
 	// them. Default: 0.
@@ -144,6 +172,9 @@ type Tool struct {
 	Secrets []Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" jsonschema:"maxItems=100"`
 	// Whether the tool's result is the run's output. Default: false.
 	ReturnDirect bool `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
+	// Whether the tool is one that is called again and again until its result is another,
+	// so that max_repeated_calls does not count its calls. Default: false.
+	Polling bool `yaml:"polling,omitempty" json:"polling,omitempty"`
 	// How long a guest lives: pristine is a fresh one for every call, session one for
 	// all calls of a run, which take turns. Default: pristine.
 	Instances string `yaml:"instances,omitempty" json:"instances,omitempty" jsonschema:"enum=pristine,enum=session"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,12 +72,14 @@ func TestEveryFieldIsRead(t *testing.T) {
 		Model: Model{
 			Provider: "openai", Recording: filepath.Join(dir, "run.jsonl"), Name: "gpt-5-mini", BaseURL: "https://api.openai.com/v1",
 			ContextWindow: 128000, Temperature: new(0.0), MaxOutputTokens: 4096, Stream: new(true), Timeout: Duration(2 * time.Minute),
-			Retry: Retry{4, Duration(500 * time.Millisecond), Duration(30 * time.Second)},
-			Extra: map[string]any{"reasoning": map[string]any{"effort": "low"}, "stop": []any{"a", "${NOT_EXPANDED}"}, "seed": int64(7), "top_p": 0.5, "user": nil},
+			Retry:  Retry{4, Duration(500 * time.Millisecond), Duration(30 * time.Second)},
+			Prices: Prices{Input: 1.25, Cached: 0.125, Output: 10},
+			Extra:  map[string]any{"reasoning": map[string]any{"effort": "low"}, "stop": []any{"a", "${NOT_EXPANDED}"}, "seed": int64(7), "top_p": 0.5, "user": nil},
 		},
 		Agent: Agent{
 			SystemPrompt: "You are a helper. ${NOT_EXPANDED} stays as it is.\n", Planner: "tools", MaxSteps: new(0), MaxDuration: Duration(5 * time.Minute),
 			EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
+			MaxTotalTokens: 100000, MaxCost: 0.5, MaxToolCalls: 50, MaxCallsPerTool: map[string]int{"word_count": 10}, MaxRepeatedCalls: new(3),
 		},
 		Tools: []Tool{{
 			Module: filepath.Join(dir, "tools/wordcount.wasm"), SHA256: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -93,24 +96,25 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Read: map[string]string{filepath.Join(dir, "docs"): "/docs"}, Write: map[string]string{filepath.Join(dir, "out"): "/out"},
 				Env: map[string]string{"LANG": "C.UTF-8"}, PrivateNetworks: true, KV: true, Clock: "fixed:2026-01-01T00:00:00Z", Random: "seed:42",
 			},
-			Secrets:   []Secret{{Env: "GITHUB_TOKEN", Host: "api.github.com", Header: "Authorization", Format: "Bearer {}"}},
-			Instances: "pristine", Isolation: "inprocess",
+			Secrets: []Secret{{Env: "GITHUB_TOKEN", Host: "api.github.com", Header: "Authorization", Format: "Bearer {}"}},
+			Polling: true, Instances: "pristine", Isolation: "inprocess",
 		}},
 		Receipts: Receipts{Fuel: true},
 	}
 	if diff := cmp.Diff(want, m, cmpopts.IgnoreUnexported(Manifest{}, Tool{})); diff != "" {
 		t.Error(diff)
 	}
-	if got := m.At("tools[0].limits.memory"); got != m.Path+":44:15" {
+	at := func(text string) string { return m.Path + ":" + strconv.Itoa(lineOf(t, "full.yaml", text)) }
+	if got := m.At("tools[0].limits.memory"); got != at("      memory: ")+":15" {
 		t.Errorf("At: %s", got)
 	}
-	if got := m.At("tools[0].limits.nothing"); got != m.Path+":44:7" {
+	if got := m.At("tools[0].limits.nothing"); got != at("      memory: ")+":7" {
 		t.Errorf("At: %s", got)
 	}
 	if got := (&Manifest{}).At("tools[0].limits"); got != "tools[0].limits" {
 		t.Errorf("At: %s", got)
 	}
-	if got := m.Tools[0].Pos(); got != m.Path+":29:5" {
+	if got := m.Tools[0].Pos(); got != at("  - module: ")+":5" {
 		t.Errorf("Pos: %s", got)
 	}
 	var asJSON string
@@ -120,6 +124,18 @@ func TestEveryFieldIsRead(t *testing.T) {
 	if want := `{"properties":{"text":{"type":"string"}},"required":["text"],"type":"object"}`; asJSON != want {
 		t.Errorf("ParametersJSON: %s", asJSON)
 	}
+}
+
+// lineOf is the number of the first line of an example that begins with text.
+func lineOf(t *testing.T, name, text string) int {
+	t.Helper()
+	for i, line := range strings.Split(string(example(t, name)), "\n") {
+		if strings.HasPrefix(line, text) {
+			return i + 1
+		}
+	}
+	t.Fatalf("%s has no line that begins with %q", name, text)
+	return 0
 }
 
 func TestThePolicyIsTheDefaultsWithWhatTheEntrySays(t *testing.T) {
@@ -179,6 +195,7 @@ func TestDefaultsAreThoseOfTheFormat(t *testing.T) {
 	}
 	wantAgent := Agent{
 		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
+		MaxRepeatedCalls: new(0),
 	}
 	if diff := cmp.Diff(wantAgent, d.Agent); diff != "" {
 		t.Error(diff)
@@ -333,8 +350,9 @@ func TestAFaultOfAModuleHasThePlaceOfItsEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	cause := errors.New("the module has no exports\nand more")
+	at := func(text string) string { return "wagent.yaml:" + strconv.Itoa(lineOf(t, "full.yaml", text)) }
 	got := m.Tools[0].Fault(cause)
-	if want := "wagent.yaml:29:13: tools[0]: the module has no exports and more"; messages(got, dir) != want || !errors.Is(got, cause) {
+	if want := at("  - module: ") + ":13: tools[0]: the module has no exports and more"; messages(got, dir) != want || !errors.Is(got, cause) {
 		t.Errorf("got %v", got)
 	}
 	if again := m.Tools[0].Fault(got); again != got || m.Tools[0].Fault(nil) != nil {
@@ -353,12 +371,13 @@ func TestAFaultHasThePlaceOfItsFieldOrGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	cause := errors.New("is not good")
+	at := func(text string) string { return "wagent.yaml:" + strconv.Itoa(lineOf(t, "full.yaml", text)) }
 	for want, got := range map[string]error{
-		"wagent.yaml:25:27: agent.exit_conditions[1]: is not good":    m.Fault("agent.exit_conditions[1]", cause),
-		`wagent.yaml:57:22: tools[0].allow.read["docs"]: is not good`: m.Tools[0].FolderFault("/docs", cause),
-		`wagent.yaml:58:32: tools[0].allow.write["out"]: is not good`: m.Tools[0].FolderFault("/out", cause),
-		"wagent.yaml:29:13: tools[0]: is not good":                    m.Tools[0].FolderFault("/other", cause),
-		`allow.write["o"]: is not good`:                               (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
+		at("  exit_conditions: ") + ":27: agent.exit_conditions[1]: is not good": m.Fault("agent.exit_conditions[1]", cause),
+		at("      read: ") + `:22: tools[0].allow.read["docs"]: is not good`:     m.Tools[0].FolderFault("/docs", cause),
+		at("      write: ") + `:32: tools[0].allow.write["out"]: is not good`:    m.Tools[0].FolderFault("/out", cause),
+		at("  - module: ") + ":13: tools[0]: is not good":                        m.Tools[0].FolderFault("/other", cause),
+		`allow.write["o"]: is not good`:                                          (&Tool{Allow: Allow{Write: map[string]string{"o": "/o/"}}}).FolderFault("/o", cause),
 	} {
 		if messages(got, dir) != want || !errors.Is(got, cause) {
 			t.Errorf("got %q, want %q", messages(got, dir), want)

@@ -67,6 +67,8 @@ func (s *State) fold(b Body) error {
 		return s.returned(b)
 	case Ended:
 		return s.ended(b)
+	case Hooked:
+		return s.hooked(b)
 	case Finished:
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
@@ -125,9 +127,15 @@ func (s *State) replied(b Replied) error {
 		s.Messages = append(s.Messages, *b.Message)
 	}
 	s.StepCount = b.Step
-	s.Usage = s.Usage.Add(b.Usage)
+	s.spend(Spent{Usage: b.Usage, Cost: b.Cost})
 	s.ContextTokens = b.ContextTokens
 	return nil
+}
+
+func (s *State) spend(b Spent) {
+	s.Usage = s.Usage.Add(b.Usage)
+	s.Cost += b.Cost
+	s.Nested += b.ToolCalls
 }
 
 // closing takes the answer that was asked for at a limit, which is no step.
@@ -144,7 +152,7 @@ func (s *State) closing(b Replied) error {
 	if b.Message != nil {
 		s.Messages = append(s.Messages, *b.Message)
 	}
-	s.Usage = s.Usage.Add(b.Usage)
+	s.spend(Spent{Usage: b.Usage, Cost: b.Cost})
 	s.ContextTokens = b.ContextTokens
 	return nil
 }
@@ -223,14 +231,36 @@ func (s *State) ended(b Ended) error {
 	if t.Plan == nil {
 		return nil
 	}
+	limited := false
 	for i, a := range t.Plan.Actions {
 		r := t.Slots[i].Returned
+		limited = limited || r.Limited
+		if r.Spent != nil {
+			s.spend(*r.Spent) // here, since calls return in any order, and a sum of prices is not the same in each
+		}
 		s.Messages = append(s.Messages, model.Message{
 			Role: model.Tool, CallID: a.CallID, Name: a.Tool, Content: r.Content, IsError: r.IsError,
 		})
 		s.Steps = append(s.Steps, Step{
-			Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
+			Number: t.Step, Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
+			Content: r.Content,
 		})
 	}
+	if limited {
+		s.Limited++
+	}
+	return nil
+}
+
+// hooked takes what a hook says after the end of a step.
+func (s *State) hooked(b Hooked) error {
+	switch {
+	case s.Turn == nil || !s.Turn.Ended || s.Turn.Step != b.Step:
+		return fmt.Errorf("step %d has not just ended", b.Step)
+	case s.Turn.Noted:
+		return errors.New("the step has been looked at already")
+	}
+	s.Turn.Noted = true
+	s.Messages = append(s.Messages, b.Append...)
 	return nil
 }

@@ -84,6 +84,8 @@ type Replied struct {
 	ContextTokens int64              `json:"context_tokens"`
 	Finish        model.FinishReason `json:"finish_reason,omitempty"`
 	Warnings      []string           `json:"warnings,omitempty"`
+	// Cost is what Usage costs, in the currency of the prices; 0: there are none.
+	Cost float64 `json:"cost,omitempty"`
 	// Dropped counts calls that were cut off and are not part of Message.
 	Dropped int `json:"dropped_calls,omitempty"`
 }
@@ -138,6 +140,26 @@ type Returned struct {
 	Receipt    *Receipt        `json:"receipt,omitempty"` // nil: the call never reached the sandbox
 	// Detail is for people: the last log lines of a guest that failed.
 	Detail string `json:"detail,omitempty"`
+	// Limited says that the call was not made because a limit of the run was reached.
+	Limited bool `json:"limited,omitempty"`
+	// Spent is what a run that the call began came to; nil: it began none.
+	Spent *Spent `json:"spent,omitempty"`
+}
+
+// Spent is what a run has used of its limits, the runs that it began included.
+type Spent struct {
+	Usage     model.Usage `json:"usage"`
+	Cost      float64     `json:"cost,omitempty"` // in the currency of the prices
+	ToolCalls int         `json:"tool_calls,omitempty"`
+}
+
+// Hooked says what a hook did of its own accord. In this version it is a part of the
+// host that does: the guard against repeated calls.
+type Hooked struct {
+	Hook string `json:"hook"`
+	Step int    `json:"step"` // that it looked at, which has ended
+	// Append is what the conversation goes on with.
+	Append []model.Message `json:"append,omitempty"`
 }
 
 // Ended closes a step. The results of its calls become messages, in call order.
@@ -172,6 +194,7 @@ func (Called) kind() string     { return "tool_started" }
 func (Progressed) kind() string { return "tool_progress" }
 func (Logged) kind() string     { return "tool_log" }
 func (Returned) kind() string   { return "tool_finished" }
+func (Hooked) kind() string     { return "hook_finished" }
 func (Ended) kind() string      { return "step_finished" }
 func (Finished) kind() string   { return "run_finished" }
 func (Failed) kind() string     { return "run_failed" }

@@ -86,6 +86,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"tool_progress":   decodeBody[Progressed],
 	"tool_log":        decodeBody[Logged],
 	"tool_finished":   decodeBody[Returned],
+	"hook_finished":   decodeBody[Hooked],
 	"step_finished":   decodeBody[Ended],
 	"run_finished":    decodeBody[Finished],
 	"run_failed":      decodeBody[Failed],

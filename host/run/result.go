@@ -72,11 +72,16 @@ func (f *Finish) UnmarshalJSON(data []byte) error {
 
 // Step is one action and what came of it.
 type Step struct {
+	Number      int       `json:"step"` // of the model call that the action came of, from 1
 	Action      Action    `json:"action"`
 	Observation string    `json:"observation"`
 	IsError     bool      `json:"is_error"`
 	ErrorKind   ErrorKind `json:"error_kind,omitempty"`
 	Receipt     *Receipt  `json:"receipt,omitempty"`
+
+	// Content is what the observation is the text of. A step that was read from JSON
+	// has none: it is in the messages.
+	Content []model.Part `json:"-"`
 }
 
 // Receipt is what a call in the sandbox cost and touched.
@@ -130,14 +135,20 @@ const (
 	ExitLength        ExitReason = "length"
 	ExitContentFilter ExitReason = "content_filter"
 	ExitInterrupted   ExitReason = "interrupted"
-	ExitError         ExitReason = "error"
+
+	ExitTokenBudget    ExitReason = "token_budget_exceeded"
+	ExitToolCallBudget ExitReason = "tool_call_budget_exceeded"
+	ExitCostBudget     ExitReason = "cost_budget_exceeded"
+	ExitRepeatedCalls  ExitReason = "repeated_calls" // the same calls with the same results, over and over
+	ExitError          ExitReason = "error"
 )
 
 // Reserved says that a reason is the host's own, so that no tool of that name can
 // be told apart from it. [ExitText] is no name of a tool either.
 func (r ExitReason) Reserved() bool {
 	switch r {
-	case ExitText, ExitReturnDirect, ExitMaxSteps, ExitMaxDuration, ExitParseErrors, ExitLength, ExitContentFilter, ExitInterrupted, ExitError:
+	case ExitText, ExitReturnDirect, ExitMaxSteps, ExitMaxDuration, ExitParseErrors, ExitLength, ExitContentFilter, ExitInterrupted, ExitError,
+		ExitTokenBudget, ExitToolCallBudget, ExitCostBudget, ExitRepeatedCalls:
 		return true
 	}
 	return false
@@ -171,6 +182,7 @@ type Result struct {
 	StepCount      int             `json:"step_count"`
 	ToolCallCounts map[string]int  `json:"tool_call_counts"`
 	TokenUsage     model.Usage     `json:"token_usage"`
+	Cost           float64         `json:"cost,omitempty"` // by the prices of the manifest; 0: there are none
 	ContextTokens  int64           `json:"context_tokens"`
 	Error          *Failure        `json:"error,omitempty"`
 }

@@ -30,6 +30,9 @@ type State struct {
 	Usage         model.Usage
 	ContextTokens int64 // the provider's count of the last request and reply
 	CallCounts    map[string]int
+	Cost          float64 // of all model calls, those of runs that calls began included
+	Nested        int     // tool calls of runs that calls began
+	Limited       int     // steps in which a call was not made because of a limit of the run
 
 	Done       bool
 	ExitReason ExitReason
@@ -45,6 +48,7 @@ type Turn struct {
 	Plan  *Planned // nil: the reply has not been read
 	Slots []Slot
 	Ended bool
+	Noted bool // a hook has looked at it after its end
 }
 
 // Slot is where the outcome of one action goes.
@@ -77,7 +81,7 @@ func (s *State) Result() *Result {
 	r := &Result{
 		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output, Partial: s.Partial,
 		Messages: s.Messages, Steps: s.Steps, StepCount: s.StepCount,
-		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage,
+		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage, Cost: s.Cost,
 		ContextTokens: s.ContextTokens, Error: s.Failure,
 	}
 	if r.Steps == nil {

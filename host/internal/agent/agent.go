@@ -35,7 +35,10 @@ type Agent struct {
 	Exit        []string      // "text" and names of tools that end the run
 	FailOnError bool          // a failed call ends the run
 	TrimSteps   int           // steps of the run that the model is shown, the last ones; 0: all
-	Generate    bool          // at MaxSteps the model is asked for a last answer, without tools
+	Generate    bool          // at a limit the model is asked for a last answer, without tools
+	Limits      Limits
+	Prices      model.Prices
+	Up          *Meter // of the run whose call this run is; nil: it is nobody's
 
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -46,6 +49,7 @@ type Tool struct {
 	Definition   model.Definition
 	Schema       *schema.Schema // of the arguments; nil: anything
 	ReturnDirect bool
+	Polling      bool   // is asked the same again and again by its nature; see Limits.Repeats
 	Idempotent   bool   // may be called again when it is not known whether a call took place
 	Module       string // digest of the code, for the record
 	// Turns names what calls of a step use one after the other, in the model's order.
@@ -68,6 +72,7 @@ type Call struct {
 	Arguments json.RawMessage // valid for the tool's schema
 	Run       run.ID
 	Step      int
+	Meter     *Meter // of the run, for a call that is a run itself
 
 	// Progress and Log pass on what the tool says. They never block.
 	Progress func(permille int, message string)
@@ -81,6 +86,7 @@ type Result struct {
 	Kind       run.ErrorKind // "": it went well
 	Detail     string
 	Receipt    *run.Receipt
+	Spent      *run.Spent // by a run that the call was; nil: it was none
 }
 
 // exitText is the exit condition that a plain answer meets.

@@ -40,6 +40,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 	if err != nil {
 		return nil, err
 	}
+	d.meter.spend(reply.Usage, d.Prices.Cost(reply.Usage))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
 		d.showText(text)
 	}
@@ -176,8 +177,9 @@ func (d *driver) reply(step int, r *model.Reply) {
 		dropped += len(m.ToolCalls)
 		m.ToolCalls = nil
 	}
+	usage := d.unanswered.Add(r.Usage)
 	body := run.Replied{
-		Step: step, Usage: d.unanswered.Add(r.Usage), ContextTokens: r.Usage.TotalTokens,
+		Step: step, Usage: usage, Cost: d.Prices.Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	d.unanswered = model.Usage{}

@@ -69,6 +69,12 @@ func (d *driver) admit(t *run.Turn) []run.Action {
 			d.emit(refusal(t.Step, a, kind, why))
 			continue
 		}
+		if !t.Slots[i].Called { // else it was counted when it was made
+			if limit := d.meter.take(a.Tool); limit != "" {
+				d.emit(limited(t.Step, a, limit))
+				continue
+			}
+		}
 		queue = append(queue, a)
 	}
 	return queue
@@ -157,7 +163,7 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 	if tool.Schema != nil {
 		args, _ = tool.Schema.Fit(a.Input) // that it fits was seen before
 	}
-	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, Run: b.state.Run, Step: b.step}
+	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, Run: b.state.Run, Step: b.step, Meter: b.meter}
 	c.Progress = func(permille int, message string) {
 		b.notes.progress(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
 	}
@@ -206,7 +212,7 @@ func returned(step int, o outcome) run.Returned {
 	return run.Returned{
 		Step: step, CallID: o.action.CallID, Tool: o.action.Tool,
 		Content: content, Structured: r.Structured,
-		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail,
+		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail, Spent: r.Spent,
 	}
 }
 

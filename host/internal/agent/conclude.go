@@ -7,21 +7,33 @@ import (
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// stoppedAtSteps is the output of a run that was stopped without an answer.
-const stoppedAtSteps = "The agent stopped at its limit of steps."
-
-// conclude ends a run at its limit of steps: with what the model makes of the steps
-// so far if it is to be asked, else with fixed words. To ask is no step, and what it
-// costs counts.
-func (d *driver) conclude(ctx context.Context) {
-	if d.Generate && d.MaxSteps > 0 && d.state.Closing == nil && !d.lastAnswer(ctx) {
+// conclude ends a run at a limit: with what the model makes of the steps so far if it
+// is to be asked, else with fixed words. To ask is no step, and what it costs counts.
+func (d *driver) conclude(ctx context.Context, reason run.ExitReason, ask bool) {
+	if ask && d.state.Closing == nil && !d.lastAnswer(ctx) {
 		return
 	}
 	out, ok := d.closed()
 	if !ok {
-		out = stoppedAtSteps
+		out = stopped(reason)
 	}
-	d.emit(run.Finished{ExitReason: run.ExitMaxSteps, Output: out})
+	d.emit(run.Finished{ExitReason: reason, Output: out})
+}
+
+// stopped is the output of a run that a limit ended without an answer.
+func stopped(reason run.ExitReason) string {
+	switch reason {
+	case run.ExitMaxSteps:
+		return "The agent stopped at its limit of steps."
+	case run.ExitTokenBudget:
+		return "The agent stopped at its limit of tokens."
+	case run.ExitCostBudget:
+		return "The agent stopped at its limit of cost."
+	case run.ExitToolCallBudget:
+		return "The agent stopped at its limit of tool calls."
+	default:
+		return "The agent stopped because it made the same calls with the same results over and over."
+	}
 }
 
 // lastAnswer asks the model once, without tools, and records what it says. The
@@ -48,7 +60,8 @@ func (d *driver) closing(r *model.Reply) run.Replied {
 	dropped := r.DroppedCalls + len(m.ToolCalls)
 	m.ToolCalls = nil
 	body := run.Replied{
-		Usage: r.Usage, ContextTokens: r.Usage.TotalTokens, Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+		Usage: r.Usage, Cost: d.Prices.Cost(r.Usage), ContextTokens: r.Usage.TotalTokens,
+		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	if d.readable(&m) {
 		body.Message = &m

@@ -24,6 +24,11 @@ type driver struct {
 	defs  []model.Definition
 	wrote planner.Cache
 	ids   map[string]bool // call ids in use
+	meter *Meter
+
+	prints  []print // of the steps that count as repetitions; see repeats
+	printed int     // how much of the state's steps they are made of
+	newest  int     // number of the step that the last of them is of
 
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
@@ -36,6 +41,7 @@ type driver struct {
 
 func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver {
 	d := &driver{Agent: a, state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
+	d.meter = newMeter(a.Limits, a.Up, &s)
 	for i := range a.Tools {
 		d.defs = append(d.defs, a.Tools[i].Definition)
 	}
@@ -71,7 +77,7 @@ func (d *driver) limit(ctx context.Context) (context.Context, context.CancelFunc
 func (d *driver) advance(ctx context.Context) {
 	t := d.state.Turn
 	switch {
-	case t != nil && t.Ended && d.exit(t):
+	case t != nil && t.Ended && d.exit(ctx, t):
 	case t != nil && !t.Ended && t.Open() && t.Plan.Unreadable:
 		d.complain(t)
 	case t != nil && !t.Ended && t.Open():
@@ -86,11 +92,23 @@ func (d *driver) advance(ctx context.Context) {
 		d.ask(ctx, t)
 	case d.unread() >= maxUnread:
 		d.giveUp(ctx)
-	case d.state.StepCount >= d.MaxSteps:
-		d.conclude(ctx)
+	case t != nil && d.guard(t):
 	default:
-		d.emit(run.Began{Step: d.state.StepCount + 1})
+		d.next(ctx)
 	}
+}
+
+// next begins a step, unless the run is at a limit.
+func (d *driver) next(ctx context.Context) {
+	if d.state.StepCount >= d.MaxSteps {
+		d.conclude(ctx, run.ExitMaxSteps, d.Generate && d.MaxSteps > 0)
+		return
+	}
+	if reason, own := d.meter.over(); reason != "" {
+		d.conclude(ctx, reason, d.Generate && own)
+		return
+	}
+	d.emit(run.Began{Step: d.state.StepCount + 1})
 }
 
 // stop ends the run because its context has ended.
@@ -106,7 +124,7 @@ func (d *driver) stop(ctx context.Context) {
 }
 
 // exit ends the run when the finished step says so, and reports whether it did.
-func (d *driver) exit(t *run.Turn) bool {
+func (d *driver) exit(ctx context.Context, t *run.Turn) bool {
 	switch t.Reply.Finish {
 	case model.FinishLength:
 		return d.cut(t, run.ExitLength)
@@ -140,15 +158,15 @@ func (d *driver) exit(t *run.Turn) bool {
 			return true
 		}
 	}
-	return false
+	return d.exhausted(ctx, t)
 }
 
 // failedCall says that a call failed by its own fault or the sandbox's. A tool
-// that is not there or arguments that do not fit are the model's mistake: it is
-// told, and the run goes on.
+// that is not there or arguments that do not fit are the model's mistake, and a call
+// that was refused never ran: it is told, and the run goes on.
 func failedCall(s run.Slot) bool {
 	switch r := s.Returned; r.ErrorKind {
-	case run.KindUnknownTool, run.KindInvalidArgs, run.KindCancelled, run.KindParseError:
+	case run.KindUnknownTool, run.KindInvalidArgs, run.KindCancelled, run.KindParseError, run.KindRefused:
 		return false
 	default:
 		return r.IsError

@@ -79,8 +79,13 @@ func settings(rt *rapid.T) func(*agent.Agent) {
 	direct := rapid.Bool().Draw(rt, "return_direct")
 	fail := rapid.IntRange(0, 3).Draw(rt, "fail") == 0
 	generate := rapid.Bool().Draw(rt, "generate")
+	limits := agent.Limits{
+		Tokens: rapid.SampledFrom([]int64{0, 0, 12, 30}).Draw(rt, "max_tokens"), Calls: rapid.SampledFrom([]int{0, 0, 1, 4}).Draw(rt, "max_calls"),
+		CallsOf: map[string]int{"b": rapid.IntRange(0, 2).Draw(rt, "max_calls_b")}, Repeats: rapid.SampledFrom([]int{0, 2, 3}).Draw(rt, "repeats"),
+	}
 	return func(a *agent.Agent) {
 		a.MaxSteps, a.Parallel, a.Exit, a.FailOnError, a.Generate = steps, parallel, exits, fail, generate
+		a.Limits = limits
 		a.Tools[0].ReturnDirect = direct
 		a.Now = func() time.Time { return time.Unix(0, 0).UTC() }
 	}
@@ -97,6 +102,9 @@ func TestEveryRunEndsInOrder(t *testing.T) {
 		checkSeq(rt, events)
 		if got.StepCount > a.MaxSteps {
 			rt.Fatalf("%d steps under a limit of %d", got.StepCount, a.MaxSteps)
+		}
+		if most := a.Limits.Calls; most > 0 && len(box.times) > most {
+			rt.Fatalf("%d calls under a limit of %d", len(box.times), most)
 		}
 		if got.ExitReason == "" {
 			rt.Fatal("the run ended without a reason")

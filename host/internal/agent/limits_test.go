@@ -1,0 +1,245 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// forever is a model that says these replies in turn and never ends by itself.
+func forever(replies ...func() *model.Reply) model.Model {
+	n := 0
+	return modelFunc(func(_ context.Context, req *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
+		if len(req.Tools) == 0 {
+			return text("what I have"), nil
+		}
+		n++
+		return replies[(n-1)%len(replies)](), nil
+	})
+}
+
+func saying(specs ...string) func() *model.Reply {
+	return func() *model.Reply { return calls(specs...) }
+}
+
+// varying calls a with another argument each time.
+func varying() func() *model.Reply {
+	n := 0
+	return func() *model.Reply { n++; return calls(fmt.Sprintf(`a {"n":%d}`, n)) }
+}
+
+func TestALimitOfTokensEndsTheRunBeforeTheNextCall(t *testing.T) {
+	for _, c := range []struct {
+		limit int64
+		steps int
+	}{{1, 1}, {5, 1}, {6, 2}, {10, 2}, {11, 3}} {
+		_, got := finish(t, t.Context(), newAgent(t, forever(varying()), func(a *agent.Agent) { a.Limits.Tokens = c.limit }))
+		if got.ExitReason != run.ExitTokenBudget || got.StepCount != c.steps || got.Output != "The agent stopped at its limit of tokens." {
+			t.Errorf("%d tokens: %s after %d steps: %q", c.limit, got.ExitReason, got.StepCount, got.Output)
+		}
+		if len(got.Steps) != c.steps {
+			t.Errorf("%d tokens: what was asked for last was not done: %d steps", c.limit, len(got.Steps))
+		}
+	}
+	_, got := finish(t, t.Context(), newAgent(t, says(text("done")), func(a *agent.Agent) { a.Limits.Tokens = 1 }))
+	if got.ExitReason != run.ExitText {
+		t.Errorf("an answer that goes over the limit is an answer: %s", got.ExitReason)
+	}
+}
+
+func TestALimitOfCostIsByThePrices(t *testing.T) {
+	edit := func(a *agent.Agent) {
+		a.Prices = model.Prices{Input: 1e6, Output: 2e6} // a step is 3 + 2*2
+		a.Limits.Cost = 7.5
+	}
+	_, got := finish(t, t.Context(), newAgent(t, forever(varying()), edit))
+	if got.ExitReason != run.ExitCostBudget || got.StepCount != 2 || got.Cost != 14 {
+		t.Errorf("%s after %d steps for %g", got.ExitReason, got.StepCount, got.Cost)
+	}
+}
+
+func TestCachedTokensHaveTheirPrice(t *testing.T) {
+	p := model.Prices{Input: 10, Cached: 1, Output: 100}
+	u := model.Usage{PromptTokens: 1e6, CachedTokens: 4e5, CompletionTokens: 1e6}
+	if got := p.Cost(u); got != 6+0.4+100 {
+		t.Errorf("%g", got)
+	}
+	p.Cached = 0
+	if got := p.Cost(u); got != 110 {
+		t.Errorf("without a price of their own: %g", got)
+	}
+}
+
+// A call over the limit is answered and not made, the model can still answer, and the
+// run ends when it calls again.
+func TestCallsOverTheirLimitAreRefusedAndThenEndTheRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits agent.Limits
+		ran    map[string]int
+	}{
+		"all":      {agent.Limits{Calls: 3}, map[string]int{"a": 2, "b": 1}},
+		"per tool": {agent.Limits{CallsOf: map[string]int{"a": 1}}, map[string]int{"a": 1, "b": 2}},
+	} {
+		edit := func(a *agent.Agent) { a.Limits = c.limits }
+		_, got := finish(t, t.Context(), newAgent(t, says(calls("a", "b"), calls("a", "b"), text("enough")), edit))
+		if got.ExitReason != run.ExitText || got.Output != "enough" {
+			t.Errorf("%s: %s %q", name, got.ExitReason, got.Output)
+		}
+		for tool, n := range c.ran {
+			if got.ToolCallCounts[tool] != n {
+				t.Errorf("%s: %v ran", name, got.ToolCallCounts)
+			}
+		}
+		refused := slices.ContainsFunc(got.Steps, func(s run.Step) bool {
+			return s.ErrorKind == run.KindRefused && strings.Contains(s.Observation, "was not made")
+		})
+		if !refused {
+			t.Errorf("%s: no call says that it was refused: %+v", name, got.Steps)
+		}
+
+		_, got = finish(t, t.Context(), newAgent(t, forever(saying("a", "b")), edit))
+		if got.ExitReason != run.ExitToolCallBudget || got.Output != "The agent stopped at its limit of tool calls." {
+			t.Errorf("%s: %s %q", name, got.ExitReason, got.Output)
+		}
+		checkPairs(t, got.Messages)
+	}
+}
+
+// A refusal by a limit is not a failure of a tool.
+func TestALimitOfCallsIsNoToolFailure(t *testing.T) {
+	_, got := finish(t, t.Context(), newAgent(t, says(calls("a", "a"), text("ok")), func(a *agent.Agent) {
+		a.Limits.Calls, a.FailOnError = 1, true
+	}))
+	if got.ExitReason != run.ExitText {
+		t.Errorf("%s %+v", got.ExitReason, got.Error)
+	}
+}
+
+// warnings counts what the guard said.
+func warnings(events []run.Event) (n int) {
+	for _, e := range events {
+		if h, ok := e.Body.(run.Hooked); ok && h.Hook == "repeat_guard" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestRepeatedCallsAreWarnedOfAndThenEndTheRun(t *testing.T) {
+	other := 0
+	growing := boxFunc(func(ctx context.Context, c agent.Call) agent.Result {
+		other++
+		return agent.Result{Content: model.TextParts(fmt.Sprint(other))}
+	})
+	for name, c := range map[string]struct {
+		m     model.Model
+		box   agent.Toolbox
+		steps int // 0: it is not stopped
+	}{
+		"one call":                      {forever(saying("a")), nil, 4},
+		"arguments in another order":    {forever(saying(`a {"x":1,"y":[2, 3]}`), saying(`a { "y":[2,3], "x":1 }`)), nil, 4},
+		"a cycle of two":                {forever(saying("a"), saying("b")), nil, 8},
+		"a cycle of three":              {forever(saying("a"), saying("b"), saying("fail")), nil, 12},
+		"a cycle of four":               {forever(saying("a"), saying("a"), saying("b"), saying("fail")), nil, 16},
+		"several calls":                 {forever(saying("a", "b")), nil, 4},
+		"the same once and twice":       {forever(saying("a"), saying("a", "a")), nil, 4},
+		"a tool that is not there":      {forever(saying("nope")), nil, 4},
+		"arguments that do not fit":     {forever(saying(`n {"n":"x"}`)), nil, 4},
+		"another argument":              {forever(varying()), nil, 0},
+		"another result":                {forever(saying("a")), growing, 0},
+		"a number that is another text": {forever(saying(`a {"x":1}`), saying(`a {"x":1.0}`), saying(`a {"x":1e0}`), saying(`a {"x":10e-1}`), saying(`a {"x":100e-2}`)), nil, 0},
+	} {
+		events, got := finish(t, t.Context(), newAgent(t, c.m, func(a *agent.Agent) {
+			a.MaxSteps, a.Limits.Repeats = 20, 3
+			if c.box != nil {
+				a.Box = c.box
+			}
+		}))
+		want := run.ExitRepeatedCalls
+		if c.steps == 0 {
+			want, c.steps = run.ExitMaxSteps, 20
+		}
+		if got.ExitReason != want || got.StepCount != c.steps {
+			t.Errorf("%s: %s after %d steps", name, got.ExitReason, got.StepCount)
+		}
+		if n := warnings(events); (n == 1) != (want == run.ExitRepeatedCalls) {
+			t.Errorf("%s: %d warnings", name, n)
+		}
+		checkPairs(t, got.Messages)
+	}
+}
+
+// A model that heeds the warning goes on, and calls of a polling tool do not count.
+func TestAWarningOfRepeatedCallsIsAChance(t *testing.T) {
+	events, got := finish(t, t.Context(), newAgent(t, says(calls("a"), calls("a"), calls("b"), text("done")), func(a *agent.Agent) { a.Limits.Repeats = 2 }))
+	if got.ExitReason != run.ExitText || warnings(events) != 1 {
+		t.Errorf("%s, %d warnings", got.ExitReason, warnings(events))
+	}
+	_, got = finish(t, t.Context(), newAgent(t, forever(saying("a")), func(a *agent.Agent) {
+		a.Limits.Repeats, a.Tools[0].Polling = 2, true
+	}))
+	if got.ExitReason != run.ExitMaxSteps {
+		t.Errorf("a polling tool: %s", got.ExitReason)
+	}
+	_, got = finish(t, t.Context(), newAgent(t, forever(saying("a", "b")), func(a *agent.Agent) {
+		a.Limits.Repeats, a.Tools[0].Polling = 2, true
+	}))
+	if got.ExitReason != run.ExitRepeatedCalls {
+		t.Errorf("beside a polling tool: %s", got.ExitReason)
+	}
+}
+
+func TestAtEachLimitTheModelMayBeAskedForAnAnswer(t *testing.T) {
+	for reason, limits := range map[run.ExitReason]agent.Limits{
+		run.ExitTokenBudget: {Tokens: 9}, run.ExitToolCallBudget: {Calls: 1}, run.ExitRepeatedCalls: {Repeats: 2},
+	} {
+		_, got := finish(t, t.Context(), newAgent(t, forever(saying("a")), func(a *agent.Agent) {
+			a.Limits, a.Generate = limits, true
+		}))
+		if got.ExitReason != reason || got.Output != "what I have" {
+			t.Errorf("%s: %s %q", reason, got.ExitReason, got.Output)
+		}
+	}
+}
+
+// What a run that a call began spends is spent by the run, while it is under way and
+// in its result.
+func TestWhatACallSpendsIsSpentByTheRun(t *testing.T) {
+	inner := newAgent(t, forever(varying()), func(a *agent.Agent) { a.Limits.Tokens = 1000 })
+	box := boxFunc(func(ctx context.Context, c agent.Call) agent.Result {
+		inner := *inner
+		inner.Up, inner.Store = c.Meter, new(run.Memory)
+		_, got := collect(t, inner.Run(ctx, run.ID(c.ID), prompt()))
+		return agent.Result{
+			Content: model.TextParts(string(got.ExitReason)), Spent: &run.Spent{Usage: got.TokenUsage, ToolCalls: len(got.Steps)},
+		}
+	})
+	_, got := finish(t, t.Context(), newAgent(t, forever(saying("a", "b")), func(a *agent.Agent) {
+		a.Limits.Tokens, a.Box = 40, box
+	}))
+	if got.ExitReason != run.ExitTokenBudget || got.StepCount != 1 {
+		t.Errorf("%s after %d steps", got.ExitReason, got.StepCount)
+	}
+	// The two that run at once see each other's: both may have asked at 35.
+	if n := got.TokenUsage.TotalTokens; n < 40 || n > 45 {
+		t.Errorf("%d tokens under a limit of 40 and 5 a call", n)
+	}
+	for _, s := range got.Steps {
+		if s.Observation != string(run.ExitTokenBudget) {
+			t.Errorf("the inner run ended with %s", s.Observation)
+		}
+	}
+
+	_, got = finish(t, t.Context(), newAgent(t, forever(saying("a")), func(a *agent.Agent) {
+		a.Limits.Calls, a.Box, a.MaxSteps = 6, box, 3
+	}))
+	if inner := got.Steps[0].Observation; inner != string(run.ExitToolCallBudget) {
+		t.Errorf("the limit of calls: the inner run ended with %s", inner)
+	}
+}
