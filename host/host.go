@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/internal/sandbox"
 	"github.com/wagent-dev/wagent/host/manifest"
@@ -48,6 +49,7 @@ type Host struct {
 	engine *sandbox.Engine
 	box    toolbox
 	order  []*binding
+	state  map[string]agent.StateKey
 	cache  string     // where compiled code is kept; empty: in memory
 	memory int64      // see Options.ToolMemory
 	weak   bool       // Options.WeakIsolation
@@ -87,7 +89,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error) {
 	faults := m.Check()
 	h := newHost(m, opts)
-	faults = errors.Join(faults, h.readSecrets())
+	faults = errors.Join(faults, h.readSecrets(), h.declareState())
 	var err error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)

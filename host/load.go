@@ -115,7 +115,11 @@ func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return choose(t, src, mod, desc.Tools, h.said[i])
+	bs, err := choose(t, src, mod, desc.Tools, h.said[i])
+	if err != nil {
+		return nil, err
+	}
+	return bs, unread(t, src, mod, bs)
 }
 
 // unnamed takes the module's name off a refusal, which is told at its entry.
@@ -286,6 +290,8 @@ func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool
 		b.info.Parameters = p
 	}
 	var err error
-	b.schema, err = schema.Compile(b.info.Parameters)
-	return b, err
+	if b.schema, err = schema.Compile(b.info.Parameters); err != nil {
+		return nil, err
+	}
+	return b, b.bindState(t, src)
 }

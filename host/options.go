@@ -53,6 +53,7 @@ type Input struct {
 	ID       run.ID          // empty: a new one is made
 	Messages []model.Message // what the caller says; the system prompt goes before it
 	Tools    []string        // names of the tools in force; nil: all; empty: none
+	State    map[string]any  // what keys of the state that the manifest declares have at first
 	Budget   Budget
 }
 

@@ -34,6 +34,9 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 	a := h.loop(in.Budget)
 	a.Model = mod
 	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Messages: msgs, Tools: []string{}}
+	if p.State, err = h.givenState(in.State); err != nil {
+		return nil, run.Prompted{}, err
+	}
 	for _, b := range tools {
 		a.Tools = append(a.Tools, b.loopTool())
 		p.Tools = append(p.Tools, b.info.Name)
@@ -85,6 +88,7 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
 		FailOnError: m.Agent.OnToolError == "fail", TrimSteps: *m.Agent.TrimSteps, Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
 	}
+	a.State = h.state
 	a.Limits = agent.Limits{
 		Tokens: m.Agent.MaxTotalTokens, Cost: m.Agent.MaxCost, Calls: m.Agent.MaxToolCalls, CallsOf: m.Agent.MaxCallsPerTool,
 		Repeats: *m.Agent.MaxRepeatedCalls,
@@ -211,7 +215,7 @@ func (h *Host) checkNames() error {
 func (b *binding) loopTool() agent.Tool {
 	t := agent.Tool{
 		Definition: model.Definition{Name: b.info.Name, Description: b.info.Description, Parameters: b.info.Parameters},
-		Schema:     b.schema, ReturnDirect: b.returnDirect, Module: b.info.Digest, Polling: b.entry.Polling,
+		Schema:     cmp.Or(b.shown, b.schema), Full: b.schema, Reads: b.reads, Writes: b.writes, ReturnDirect: b.returnDirect, Module: b.info.Digest, Polling: b.entry.Polling,
 	}
 	if b.info.Instances != "" { // a guest that lives for the run, which all tools of the module share
 		t.Turns = b.info.Digest

@@ -17,7 +17,10 @@ import (
 // binding is a tool that the model sees and the module behind it.
 type binding struct {
 	info         ToolInfo
-	schema       *schema.Schema
+	schema       *schema.Schema // of all arguments
+	shown        *schema.Schema // of those that the model gives; nil: all
+	reads        []agent.StateRead
+	writes       []agent.StateWrite
 	module       *sandbox.Module
 	returnDirect bool
 	entry        *manifest.Tool // of the manifest
@@ -39,7 +42,7 @@ func (b runBox) Call(ctx context.Context, c agent.Call) agent.Result {
 		return agent.Result{Kind: run.KindUnknownTool, Content: model.TextParts("There is no such tool.")}
 	}
 	out := t.module.Call(ctx, sandbox.Call{
-		ID: c.ID, Tool: t.info.ModuleTool, Arguments: c.Arguments,
+		ID: c.ID, Tool: t.info.ModuleTool, Arguments: c.Arguments, State: c.State,
 		Run:      abi.RunRef{ID: string(c.Run), Step: c.Step},
 		Session:  b.session,
 		Progress: c.Progress,

@@ -34,6 +34,7 @@ type runFlags struct {
 	maxSteps    int
 	maxDuration time.Duration
 	tools       []string
+	state       []string
 	dryRun      bool
 }
 
@@ -58,6 +59,7 @@ func newRun(a *app) *cobra.Command {
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most model calls, instead of the manifest's")
 	flags.DurationVar(&f.maxDuration, "max-duration", 0, "longest time, instead of the manifest's")
 	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
+	flags.StringArrayVar(&f.state, "state", nil, "KEY=JSON: what a key of agent.state has at first (may be repeated)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and call nothing")
 	a.completeTools(cmd, &f.file)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, &f, args[0]) }
@@ -165,6 +167,9 @@ func (a *app) input(cmd *cobra.Command, f *runFlags, prompt string) (host.Input,
 	}
 	in = host.Text(strings.ToValidUTF8(prompt, "\ufffd"))
 	in.Tools = f.tools
+	if in.State, err = givenState(f.state); err != nil {
+		return in, err
+	}
 	if cmd.Flags().Changed("max-steps") {
 		if f.maxSteps < 0 {
 			return in, errors.New("--max-steps is at least 0")

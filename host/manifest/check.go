@@ -192,6 +192,7 @@ func (c *checker) agent() {
 	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
 	c.names("agent.exit_conditions", a.ExitConditions)
 	c.budgets()
+	c.state()
 }
 
 // budgets checks what a run may use.

@@ -66,6 +66,7 @@ func (c *checker) tool(field string, t *Tool) {
 		c.tell(f)
 	}, &policy.Grants{})
 	c.secrets(field, t)
+	c.stateOf(field, t)
 	c.folders(field+".allow.read", t.Allow.Read)
 	c.folders(field+".allow.write", t.Allow.Write)
 	for _, host := range sortedKeys(t.Allow.Write) {

@@ -71,6 +71,7 @@ func (t *Tool) Policy() (policy.Policy, error) {
 		problem.position = t.origin.near(problem.field)
 		return policy.Policy{}, problem.in(t.origin.file())
 	}
+	p.Grants.State = sortedKeys(t.InputsFromState)
 	return p, nil
 }
 

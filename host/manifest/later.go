@@ -11,9 +11,9 @@ func later(t reflect.Type) []string {
 	case reflect.TypeFor[Model]():
 		return []string{"fallback"}
 	case reflect.TypeFor[Agent]():
-		return []string{"on_parse_error", "breakpoints", "tool_search_over", "output", "state"}
+		return []string{"on_parse_error", "breakpoints", "tool_search_over", "output"}
 	case reflect.TypeFor[Tool]():
-		return []string{"agent", "inputs_from_state", "outputs_to_state"}
+		return []string{"agent"}
 	}
 	return nil
 }

@@ -136,8 +136,29 @@ type Agent struct {
 	ExitConditions []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
 	// How many tool calls of a step run at the same time; 1: one after the other. Default: 4.
 	ParallelToolCalls int `yaml:"parallel_tool_calls,omitempty" json:"parallel_tool_calls,omitempty" jsonschema:"minimum=1,maximum=256"`
+	// The keys of the run's state, which tools read and write by inputs_from_state and
+	// outputs_to_state. The result has those that have a value.
+	State map[string]StateKey `yaml:"state,omitempty" json:"state,omitempty"`
 	// What happens when a tool fails: feedback tells the model, fail ends the run. Default: feedback.
 	OnToolError string `yaml:"on_tool_error,omitempty" json:"on_tool_error,omitempty" jsonschema:"enum=feedback,enum=fail"`
+}
+
+// StateKey is a key of the run's state.
+type StateKey struct {
+	// The JSON Schema of its value. Default: anything.
+	Schema map[string]any `yaml:"schema,omitempty" json:"schema,omitempty"`
+	// What a write does: replace puts the new value in place of the old, append puts it, or
+	// its elements where it is a list, behind the list that there is. Default: append where
+	// the type in the schema is array, else replace.
+	Merge string `yaml:"merge,omitempty" json:"merge,omitempty" jsonschema:"enum=replace,enum=append"`
+}
+
+// StateOutput says what of a tool's result goes to the run's state.
+type StateOutput struct {
+	// A field of the structured result. Default: the whole result.
+	From string `yaml:"from,omitempty" json:"from,omitempty"`
+	// What the write does, instead of what the key says.
+	Merge string `yaml:"merge,omitempty" json:"merge,omitempty" jsonschema:"enum=replace,enum=append"`
 }
 
 // Tool is a module and what it may do.
@@ -170,6 +191,11 @@ type Tool struct {
 	Allow Allow `yaml:"allow,omitempty" json:"allow,omitempty"`
 	// Values that the host adds to requests to one host each, and that the guest never holds.
 	Secrets []Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" jsonschema:"maxItems=100"`
+	// Arguments that come from the run's state, as state key: argument. The model neither
+	// sees nor gives them. Without an argument the tool asks for the key itself (state_get).
+	InputsFromState map[string]string `yaml:"inputs_from_state,omitempty" json:"inputs_from_state,omitempty"`
+	// What goes to the run's state of a result that is no error, by state key.
+	OutputsToState map[string]StateOutput `yaml:"outputs_to_state,omitempty" json:"outputs_to_state,omitempty"`
 	// Whether the tool's result is the run's output. Default: false.
 	ReturnDirect bool `yaml:"return_direct,omitempty" json:"return_direct,omitempty"`
 	// Whether the tool is one that is called again and again until its result is another,
@@ -276,13 +302,4 @@ type Size int64
 type Duration time.Duration
 
 // ParametersJSON returns the schema of the tool's arguments, or nil.
-func (t *Tool) ParametersJSON() json.RawMessage {
-	if t.Parameters == nil {
-		return nil
-	}
-	raw, err := json.Marshal(t.Parameters)
-	if err != nil { // a value made in Go that JSON cannot hold; Check says so
-		return json.RawMessage("{}")
-	}
-	return raw
-}
+func (t *Tool) ParametersJSON() json.RawMessage { return asJSON(t.Parameters) }

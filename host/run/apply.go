@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 
 	"github.com/wagent-dev/wagent/host/model"
 )
@@ -55,6 +57,7 @@ func (s *State) fold(b Body) error {
 		s.Agent, s.Manifest, s.Tools = b.Agent, b.Manifest, b.Tools
 		s.Messages = append(s.Messages, b.Messages...)
 		s.Given = len(s.Messages)
+		s.User = maps.Clone(b.State)
 	case Began:
 		return s.began(b)
 	case Replied:
@@ -197,7 +200,7 @@ func (s *State) called(b Called) error {
 	case slot.Called || slot.Returned != nil:
 		return fmt.Errorf("call %q was made already", b.CallID)
 	}
-	slot.Called = true
+	slot.Called, slot.Wave = true, b.Wave
 	if s.CallCounts == nil {
 		s.CallCounts = make(map[string]int)
 	}
@@ -231,6 +234,7 @@ func (s *State) ended(b Ended) error {
 	if t.Plan == nil {
 		return nil
 	}
+	s.User = merged(s.User, t.Slots, math.MaxInt)
 	limited := false
 	for i, a := range t.Plan.Actions {
 		r := t.Slots[i].Returned

@@ -53,6 +53,8 @@ type Prompted struct {
 	Manifest string          `json:"manifest,omitempty"` // its digest
 	Messages []model.Message `json:"messages"`
 	Tools    []string        `json:"tools,omitempty"` // names of the tools in force
+	// State is what the keys of the run's state have at first.
+	State map[string]json.RawMessage `json:"state,omitempty"`
 }
 
 // Began opens a step: a model call is about to be made.
@@ -109,6 +111,9 @@ type Called struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Module    string          `json:"module,omitempty"` // digest of the code
+	// Wave is when the call comes among those of its step: it sees what calls of lower
+	// waves wrote to the state. 0: it needs none of them.
+	Wave int `json:"wave,omitempty"`
 }
 
 // Progressed is how far a running tool says it is.
@@ -142,6 +147,8 @@ type Returned struct {
 	Detail string `json:"detail,omitempty"`
 	// Limited says that the call was not made because a limit of the run was reached.
 	Limited bool `json:"limited,omitempty"`
+	// Writes are what the call writes to the run's state, when its step has ended.
+	Writes []Write `json:"writes,omitempty"`
 	// Spent is what a run that the call began came to; nil: it began none.
 	Spent *Spent `json:"spent,omitempty"`
 }

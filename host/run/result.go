@@ -171,20 +171,21 @@ const (
 
 // Result is what a run comes to: what the command prints with -o json.
 type Result struct {
-	Schema         int             `json:"schema"` // 1
-	RunID          ID              `json:"run_id"`
-	ExitReason     ExitReason      `json:"exit_reason"`
-	Output         string          `json:"output"`
-	Partial        string          `json:"partial,omitempty"` // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
-	LastMessage    *model.Message  `json:"last_message,omitempty"`
-	Messages       []model.Message `json:"messages"`
-	Steps          []Step          `json:"steps"`
-	StepCount      int             `json:"step_count"`
-	ToolCallCounts map[string]int  `json:"tool_call_counts"`
-	TokenUsage     model.Usage     `json:"token_usage"`
-	Cost           float64         `json:"cost,omitempty"` // by the prices of the manifest; 0: there are none
-	ContextTokens  int64           `json:"context_tokens"`
-	Error          *Failure        `json:"error,omitempty"`
+	Schema         int                        `json:"schema"` // 1
+	RunID          ID                         `json:"run_id"`
+	ExitReason     ExitReason                 `json:"exit_reason"`
+	Output         string                     `json:"output"`
+	Partial        string                     `json:"partial,omitempty"` // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
+	LastMessage    *model.Message             `json:"last_message,omitempty"`
+	Messages       []model.Message            `json:"messages"`
+	Steps          []Step                     `json:"steps"`
+	StepCount      int                        `json:"step_count"`
+	ToolCallCounts map[string]int             `json:"tool_call_counts"`
+	TokenUsage     model.Usage                `json:"token_usage"`
+	Cost           float64                    `json:"cost,omitempty"` // by the prices of the manifest; 0: there are none
+	ContextTokens  int64                      `json:"context_tokens"`
+	State          map[string]json.RawMessage `json:"state,omitempty"` // the keys of the state that have a value
+	Error          *Failure                   `json:"error,omitempty"`
 }
 
 func unmarshalTyped(data []byte, into any, got *string, want string) error {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -30,9 +31,10 @@ type State struct {
 	Usage         model.Usage
 	ContextTokens int64 // the provider's count of the last request and reply
 	CallCounts    map[string]int
-	Cost          float64 // of all model calls, those of runs that calls began included
-	Nested        int     // tool calls of runs that calls began
-	Limited       int     // steps in which a call was not made because of a limit of the run
+	User          map[string]json.RawMessage // the state's own keys, apart from all that the host keeps
+	Cost          float64                    // of all model calls, those of runs that calls began included
+	Nested        int                        // tool calls of runs that calls began
+	Limited       int                        // steps in which a call was not made because of a limit of the run
 
 	Done       bool
 	ExitReason ExitReason
@@ -54,6 +56,7 @@ type Turn struct {
 // Slot is where the outcome of one action goes.
 type Slot struct {
 	Called   bool
+	Wave     int // of the call; see [Called]
 	Returned *Returned
 }
 
@@ -67,6 +70,7 @@ func (s State) Clone() State {
 	s.Messages = slices.Clip(s.Messages)
 	s.Steps = slices.Clip(s.Steps)
 	s.CallCounts = maps.Clone(s.CallCounts)
+	s.User = maps.Clone(s.User)
 	if s.Turn != nil {
 		t := *s.Turn
 		t.Slots = slices.Clone(t.Slots)
@@ -82,7 +86,7 @@ func (s *State) Result() *Result {
 		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output, Partial: s.Partial,
 		Messages: s.Messages, Steps: s.Steps, StepCount: s.StepCount,
 		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage, Cost: s.Cost,
-		ContextTokens: s.ContextTokens, Error: s.Failure,
+		ContextTokens: s.ContextTokens, State: s.User, Error: s.Failure,
 	}
 	if r.Steps == nil {
 		r.Steps = []Step{}

@@ -37,6 +37,7 @@ type Agent struct {
 	TrimSteps   int           // steps of the run that the model is shown, the last ones; 0: all
 	Generate    bool          // at a limit the model is asked for a last answer, without tools
 	Limits      Limits
+	State       map[string]StateKey // the state's keys; what is not in it cannot be written
 	Prices      model.Prices
 	Up          *Meter // of the run whose call this run is; nil: it is nobody's
 
@@ -47,7 +48,10 @@ type Agent struct {
 // Tool is a tool as the loop knows it.
 type Tool struct {
 	Definition   model.Definition
-	Schema       *schema.Schema // of the arguments; nil: anything
+	Schema       *schema.Schema // of the arguments that the model gives; nil: anything
+	Full         *schema.Schema // of all arguments, those that come from the state included; nil: anything
+	Reads        []StateRead
+	Writes       []StateWrite
 	ReturnDirect bool
 	Polling      bool   // is asked the same again and again by its nature; see Limits.Repeats
 	Idempotent   bool   // may be called again when it is not known whether a call took place
@@ -72,7 +76,8 @@ type Call struct {
 	Arguments json.RawMessage // valid for the tool's schema
 	Run       run.ID
 	Step      int
-	Meter     *Meter // of the run, for a call that is a run itself
+	State     map[string]json.RawMessage // what the tool may ask for of the run's state
+	Meter     *Meter                     // of the run, for a call that is a run itself
 
 	// Progress and Log pass on what the tool says. They never block.
 	Progress func(permille int, message string)

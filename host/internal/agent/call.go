@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -34,14 +35,14 @@ func (d *driver) settle() {
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
 	queue := d.admit(t)
-	b := &batch{driver: d, step: t.Step, outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool)}
+	b := &batch{driver: d, step: t.Step, waves: d.waves(t.Plan.Actions), outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool)}
 	for len(queue) > 0 || b.running > 0 {
 		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
-			i := b.next(queue)
+			i := b.next(t, queue)
 			if i < 0 {
 				break
 			}
-			b.start(ctx, queue[i], t.Slots[slotOf(t, queue[i])].Called)
+			b.start(ctx, t, queue[i])
 			queue = slices.Delete(queue, i, i+1)
 		}
 		if b.running == 0 { // the context has ended with calls still waiting
@@ -89,6 +90,9 @@ func (d *driver) refuse(m *model.Message, i int, a run.Action) (run.ErrorKind, s
 	if i < len(m.ToolCalls) && m.ToolCalls[i].Invalid != nil {
 		return run.KindInvalidArgs, "The arguments could not be read, so the tool was not run: " + m.ToolCalls[i].Invalid.Problem
 	}
+	if name, given := tool.hidden(a.Input); given {
+		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + strconv.Quote(name) + " comes from the run's state and cannot be given"
+	}
 	if tool.Schema == nil {
 		return "", ""
 	}
@@ -133,6 +137,7 @@ func refusal(step int, a run.Action, kind run.ErrorKind, why string) run.Returne
 type batch struct {
 	*driver
 	step     int
+	waves    []int // of the plan's actions
 	running  int
 	outcomes chan outcome
 	notes    *notes          // progress and log lines
@@ -140,30 +145,39 @@ type batch struct {
 }
 
 // next is the place of the first call that can be made now, below 0 if none can.
-func (b *batch) next(queue []run.Action) int {
-	return slices.IndexFunc(queue, func(a run.Action) bool { return !b.busy[b.tool(a.Tool).Turns] })
+func (b *batch) next(t *run.Turn, queue []run.Action) int {
+	return slices.IndexFunc(queue, func(a run.Action) bool {
+		return !b.busy[b.tool(a.Tool).Turns] && !b.waits(t, slotOf(t, a))
+	})
 }
 
 type outcome struct {
 	action run.Action
 	result Result
+	state  map[string]json.RawMessage // that the call saw
 }
 
 // start records the intent and runs the call in a goroutine that ends by sending
 // its outcome. A call that is repeated after a crash has its intent recorded.
-func (b *batch) start(ctx context.Context, a run.Action, again bool) {
-	tool := b.tool(a.Tool)
-	if !again {
-		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module})
-		if b.stopped {
-			return
-		}
-	}
+func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
+	tool, slot := b.tool(a.Tool), slotOf(t, a)
 	args := a.Input
 	if tool.Schema != nil {
 		args, _ = tool.Schema.Fit(a.Input) // that it fits was seen before
 	}
-	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, Run: b.state.Run, Step: b.step, Meter: b.meter}
+	state := b.state.Seen(b.waves[slot])
+	args, seen, err := tool.fill(args, state)
+	if err != nil {
+		b.emit(refusal(b.step, a, run.KindInvalidArgs, "The run's state does not fit the tool's schema, so it was not run: "+err.Error()))
+		return
+	}
+	if !t.Slots[slot].Called {
+		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module, Wave: b.waves[slot]})
+		if b.stopped {
+			return
+		}
+	}
+	c := Call{ID: a.CallID, Tool: a.Tool, Arguments: args, State: seen, Run: b.state.Run, Step: b.step, Meter: b.meter}
 	c.Progress = func(permille int, message string) {
 		b.notes.progress(run.Progressed{CallID: a.CallID, Tool: a.Tool, Permille: permille, Message: message})
 	}
@@ -174,7 +188,7 @@ func (b *batch) start(ctx context.Context, a run.Action, again bool) {
 	if tool.Turns != "" {
 		b.busy[tool.Turns] = true
 	}
-	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
+	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c), state} }()
 }
 
 // wait handles what arrives: notes, or an outcome after the notes that came
@@ -193,7 +207,7 @@ func (b *batch) wait() {
 		}
 		b.running--
 		delete(b.busy, b.tool(o.action.Tool).Turns)
-		b.emit(returned(b.step, o))
+		b.emit(b.returned(o))
 	}
 }
 
@@ -203,15 +217,24 @@ func (b *batch) show() {
 	}
 }
 
-func returned(step int, o outcome) run.Returned {
+// returned is what came of a call, and what it writes to the state.
+func (b *batch) returned(o outcome) run.Returned {
 	r := o.result
+	var writes []run.Write
+	if r.Kind == "" {
+		var err error
+		if writes, err = b.writes(b.tool(o.action.Tool), &r, o.state); err != nil {
+			r.Kind = run.KindInvalidResult
+			r.Content = model.TextParts("The tool ran, but its result does not fit the run's state and was dropped: " + err.Error())
+		}
+	}
 	content := r.Content
 	if content == nil {
 		content = []model.Part{}
 	}
 	return run.Returned{
-		Step: step, CallID: o.action.CallID, Tool: o.action.Tool,
-		Content: content, Structured: r.Structured,
+		Step: b.step, CallID: o.action.CallID, Tool: o.action.Tool,
+		Content: content, Structured: r.Structured, Writes: writes,
 		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail, Spent: r.Spent,
 	}
 }

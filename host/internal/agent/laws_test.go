@@ -86,6 +86,10 @@ func settings(rt *rapid.T) func(*agent.Agent) {
 	return func(a *agent.Agent) {
 		a.MaxSteps, a.Parallel, a.Exit, a.FailOnError, a.Generate = steps, parallel, exits, fail, generate
 		a.Limits = limits
+		a.State = map[string]agent.StateKey{"notes": {Merge: run.Append}, "last": {Merge: run.Replace}}
+		a.Tools[0].Reads = []agent.StateRead{{Key: "notes", Argument: "notes"}, {Key: "last"}}
+		a.Tools[1].Writes = []agent.StateWrite{{Key: "notes"}, {Key: "last"}}
+		a.Tools[4].Writes = []agent.StateWrite{{Key: "last"}}
 		a.Tools[0].ReturnDirect = direct
 		a.Now = func() time.Time { return time.Unix(0, 0).UTC() }
 	}

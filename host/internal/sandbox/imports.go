@@ -96,7 +96,8 @@ func checkGrant(src Source, im Import) *LoadError {
 		}
 	case abi.ImportStateGet:
 		if len(src.Policy.Grants.State) == 0 {
-			return refuse(LoadGrant, "the module reads the run's state (state_get) and was not granted any of it; inputs_from_state is not supported yet", "")
+			return refuse(LoadGrant, "the module reads the run's state (state_get) and was not granted any of it",
+				"add to its tool: inputs_from_state: {KEY: ARGUMENT}")
 		}
 	}
 	return nil

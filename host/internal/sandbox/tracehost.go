@@ -136,7 +136,7 @@ func hostVerdict(name string, res int64) verdict {
 	case abi.ImportKVGet, abi.ImportKVSet, abi.ImportKVDelete, abi.ImportKVList:
 		return verdict{denied: true, why: "no grant covers it: allow.kv", need: Need{Store: true}}
 	case abi.ImportStateGet:
-		return never("inputs_from_state", "inputs_from_state is not supported yet")
+		return never("inputs_from_state", "a key of the run's state is granted by inputs_from_state, and a call outside of a run has none")
 	}
 	return verdict{denied: true, why: "no grant covers it"}
 }

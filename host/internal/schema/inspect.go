@@ -25,9 +25,6 @@ func inspect(root map[string]any) error {
 			return &Error{Pointer: "/$id", Problem: "$id must be a string"}
 		}
 	}
-	if t, ok := root["type"]; ok && t != "object" {
-		return &Error{Pointer: "/type", Problem: `the type of a tool's arguments must be "object", found ` + showValue(t)}
-	}
 	if err := i.schema(root, ""); err != nil {
 		return err
 	}

@@ -19,7 +19,9 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 )
 
 // MaxBytes is the size that a schema may have.
@@ -41,7 +43,12 @@ type Schema struct {
 // Compile reads the schema of a tool's arguments. No schema, and null, allow
 // every object. The error is an [*Error]; it says what is wrong and where, but
 // not whose schema it is.
-func Compile(raw json.RawMessage) (*Schema, error) {
+func Compile(raw json.RawMessage) (*Schema, error) { return compileText(raw, true) }
+
+// CompileValue is [Compile] for a value of any type, which [Schema.CheckValue] checks.
+func CompileValue(raw json.RawMessage) (*Schema, error) { return compileText(raw, false) }
+
+func compileText(raw json.RawMessage, arguments bool) (*Schema, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return &Schema{root: &node{}}, nil
 	}
@@ -58,6 +65,9 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	}
 	if err := inspect(object); err != nil {
 		return nil, err
+	}
+	if t, ok := object["type"]; arguments && ok && t != "object" {
+		return nil, &Error{Pointer: "/type", Problem: `the type of a tool's arguments must be "object", found ` + showValue(t)}
 	}
 	delete(object, "$id") // nothing is loaded by name, so it has none
 	return compile(object)
@@ -82,17 +92,40 @@ func (s *Schema) Check(args json.RawMessage) error {
 	return c.check(s.root, v)
 }
 
+// CheckValue is [Schema.Check] for a value of any type.
+func (s *Schema) CheckValue(value json.RawMessage) error {
+	v, err := readValue(value)
+	if err == nil {
+		c := checker{tracks: s.tracks, budget: maxWork}
+		err = c.check(s.root, v)
+	}
+	if violation, ok := errors.AsType[*Violation](err); ok {
+		for i := range violation.Problems {
+			violation.Problems[i].Field = cmp.Or(violation.Problems[i].Field, "the value")
+		}
+	}
+	return err
+}
+
 // read decodes arguments that are an object.
 func read(args json.RawMessage) (any, error) {
+	v, err := readValue(args)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, &Violation{Problems: []Problem{{Why: "must be a JSON object, got " + kindOf(v).String()}}}
+	}
+	return v, nil
+}
+
+func readValue(args json.RawMessage) (any, error) {
 	if err := Strict(args, Limits{}); err != nil {
 		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used: " + err.Error()}}}
 	}
 	v, err := decode(args)
 	if err != nil {
 		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used"}}}
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, &Violation{Problems: []Problem{{Why: "must be a JSON object, got " + kindOf(v).String()}}}
 	}
 	return v, nil
 }

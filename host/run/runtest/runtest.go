@@ -7,6 +7,7 @@ package runtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -89,6 +90,32 @@ func failed(id run.ID) []run.Event {
 	})
 }
 
+// guarded returns the events of a step that reads and writes the state, is at a limit
+// and is looked at by a hook.
+func guarded(id run.ID) []run.Event {
+	events := Events(id)[:7:7]
+	for i := range events {
+		switch b := events[i].Body.(type) {
+		case run.Prompted:
+			b.State = map[string]json.RawMessage{"notes": json.RawMessage(`["a"]`)}
+			events[i].Body = b
+		case run.Replied:
+			b.Cost = 0.25
+			events[i].Body = b
+		case run.Called:
+			b.Wave = 1
+			events[i].Body = b
+		case run.Returned:
+			b.Limited, b.Spent = true, &run.Spent{Usage: model.Usage{TotalTokens: 7}, Cost: 0.5, ToolCalls: 2}
+			b.Writes = []run.Write{{Key: "notes", Value: json.RawMessage(`"b"`), Merge: run.Append}}
+			events[i].Body = b
+		}
+	}
+	return append(events, run.Event{
+		Run: id, Seq: 8, Time: at, Body: run.Hooked{Hook: "repeat_guard", Step: 1, Append: []model.Message{model.Text(model.User, "Again?")}},
+	})
+}
+
 // interrupted returns the events of a run that was interrupted within a reply.
 func interrupted(id run.ID) []run.Event {
 	return append(Events(id)[:2:2], run.Event{
@@ -130,7 +157,7 @@ func loadsWhatWasAppended(t *testing.T, s run.Store) {
 }
 
 func keepsEveryKind(t *testing.T, s run.Store) {
-	for _, want := range [][]run.Event{failed("f"), interrupted("i")} {
+	for _, want := range [][]run.Event{failed("f"), interrupted("i"), guarded("g")} {
 		id := want[0].Run
 		for i, e := range want {
 			appendTo(t, s, id, uint64(i), e)
