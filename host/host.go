@@ -50,6 +50,9 @@ type Host struct {
 	box    toolbox
 	order  []*binding
 	state  map[string]agent.StateKey
+
+	parseError func(ctx context.Context, problem, reply string) (string, error) // of the manifest's module; may be nil
+
 	cache  string     // where compiled code is kept; empty: in memory
 	memory int64      // see Options.ToolMemory
 	weak   bool       // Options.WeakIsolation
@@ -94,7 +97,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
-	if err := errors.Join(faults, h.load(ctx, faults), h.checkNames()); err != nil {
+	if err := errors.Join(faults, h.load(ctx, faults), h.loadHooks(ctx), h.checkNames()); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
 	return h, nil

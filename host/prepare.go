@@ -88,6 +88,8 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Parallel: m.Agent.ParallelToolCalls, Exit: m.Agent.ExitConditions,
 		FailOnError: m.Agent.OnToolError == "fail", TrimSteps: *m.Agent.TrimSteps, Generate: m.Agent.EarlyStopping == "generate", Now: h.now, Logger: h.log,
 	}
+	a.OnParse = agent.OnParse{Fail: m.Agent.OnParseError.Word == "fail", Text: m.Agent.OnParseError.Text, Module: h.parseError}
+	a.NoSteps = !*m.Agent.ReturnSteps
 	a.State = h.state
 	a.Limits = agent.Limits{
 		Tokens: m.Agent.MaxTotalTokens, Cost: m.Agent.MaxCost, Calls: m.Agent.MaxToolCalls, CallsOf: m.Agent.MaxCallsPerTool,

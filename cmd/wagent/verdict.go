@@ -17,7 +17,7 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	case run.ExitMaxDuration:
 		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
 	case run.ExitParseErrors:
-		return "the model's replies could not be read three times in a row: it may not keep to the form of agent.planner"
+		return "the model's replies could not be read (agent.on_parse_error): it may not keep to the form of agent.planner"
 	case run.ExitTokenBudget:
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
 	case run.ExitCostBudget:

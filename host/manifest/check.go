@@ -188,11 +188,27 @@ func (c *checker) agent() {
 	if n := a.TrimSteps; n != nil && (*n < 0 || *n > 100_000) {
 		c.fail("agent.trim_steps", "must be from 0 to 100000")
 	}
+	c.onParseError(&a.OnParseError)
 	c.duration("agent.max_duration", a.MaxDuration, 30*24*time.Hour)
 	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
 	c.names("agent.exit_conditions", a.ExitConditions)
 	c.budgets()
 	c.state()
+}
+
+func (c *checker) onParseError(o *OnParseError) {
+	const field = "agent.on_parse_error"
+	c.word(field, o.Word, []string{"feedback", "fail"})
+	if len(o.Text) > 16<<10 {
+		c.fail(field+".text", "has more than 16 KiB")
+	}
+	switch {
+	case o.Text != "" && o.Module != "":
+		c.fail(field, "there is a text and a module: give one of them")
+	case o.Module != "":
+		c.module(field, o.Module)
+	}
+	c.encodable(field+".config", o.Config)
 }
 
 // budgets checks what a run may use.

@@ -17,6 +17,12 @@ func (m *Manifest) WithDefaults() *Manifest {
 	a.EarlyStopping = or(a.EarlyStopping, "force")
 	a.ParallelToolCalls = or(a.ParallelToolCalls, 4)
 	a.OnToolError = or(a.OnToolError, "feedback")
+	if a.OnParseError.IsZero() {
+		a.OnParseError.Word = "feedback"
+	}
+	if a.ReturnSteps == nil {
+		a.ReturnSteps = new(true)
+	}
 	if a.MaxSteps == nil {
 		a.MaxSteps = new(15)
 	}

@@ -167,6 +167,9 @@ func (a anchors) Visit(n ast.Node) ast.Visitor {
 // settle makes the paths absolute and gives each tool its place.
 func (m *Manifest) settle() {
 	m.Model.Recording = m.absolute(m.Model.Recording)
+	if hook := &m.Agent.OnParseError; hook.Module != "" && !remote(hook.Module) {
+		hook.Module = m.absolute(hook.Module)
+	}
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		t.origin, t.field = m.origin, "tools["+strconv.Itoa(i)+"]"

@@ -136,12 +136,37 @@ type Agent struct {
 	ExitConditions []string `yaml:"exit_conditions,omitempty" json:"exit_conditions,omitempty"`
 	// How many tool calls of a step run at the same time; 1: one after the other. Default: 4.
 	ParallelToolCalls int `yaml:"parallel_tool_calls,omitempty" json:"parallel_tool_calls,omitempty" jsonschema:"minimum=1,maximum=256"`
+	// What happens when the planner cannot read a reply: feedback tells the model what was
+	// wrong, fail ends the run, {text: …} tells the model this text instead, and {module: …} what
+	// a module with the role parse_error makes of the error and the reply. After
+	// three in a row the model is asked for a plain answer, and the run ends. Default:
+	// feedback.
+	OnParseError OnParseError `yaml:"on_parse_error,omitempty" json:"on_parse_error,omitzero"`
+	// Whether the result has the steps of the run; the events have them in any case.
+	// Default: true.
+	ReturnSteps *bool `yaml:"return_steps,omitempty" json:"return_steps,omitempty"`
 	// The keys of the run's state, which tools read and write by inputs_from_state and
 	// outputs_to_state. The result has those that have a value.
 	State map[string]StateKey `yaml:"state,omitempty" json:"state,omitempty"`
 	// What happens when a tool fails: feedback tells the model, fail ends the run. Default: feedback.
 	OnToolError string `yaml:"on_tool_error,omitempty" json:"on_tool_error,omitempty" jsonschema:"enum=feedback,enum=fail"`
 }
+
+// OnParseError says what happens when a reply cannot be read: a word, or what the model
+// is told. The zero value is the default.
+type OnParseError struct {
+	Word string `yaml:"-" json:"word,omitempty"` // feedback or fail
+	// What the model is told.
+	Text string `yaml:"text,omitempty" json:"text,omitempty"`
+	// A module with the role parse_error, which makes it of the error and the reply. It has
+	// 1 s and no grants. ${NAME} is expanded.
+	Module string `yaml:"module,omitempty" json:"module,omitempty" expand:"true"`
+	// Plain values that the module may read. ${NAME} is expanded.
+	Config map[string]any `yaml:"config,omitempty" json:"config,omitempty" expand:"true"`
+}
+
+// IsZero says that nothing is set, so that the default holds.
+func (o *OnParseError) IsZero() bool { return o.Word == "" && o.Text == "" && o.Module == "" }
 
 // StateKey is a key of the run's state.
 type StateKey struct {

@@ -80,6 +80,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			SystemPrompt: "You are a helper. ${NOT_EXPANDED} stays as it is.\n", Planner: "tools", MaxSteps: new(0), MaxDuration: Duration(5 * time.Minute),
 			EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
 			MaxTotalTokens: 100000, MaxCost: 0.5, MaxToolCalls: 50, MaxCallsPerTool: map[string]int{"word_count": 10}, MaxRepeatedCalls: new(3),
+			OnParseError: OnParseError{Word: "feedback"}, ReturnSteps: new(true),
 			State: map[string]StateKey{"notes": {Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, Merge: "append"}},
 		},
 		Tools: []Tool{{
@@ -197,7 +198,7 @@ func TestDefaultsAreThoseOfTheFormat(t *testing.T) {
 	}
 	wantAgent := Agent{
 		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
-		MaxRepeatedCalls: new(0),
+		MaxRepeatedCalls: new(0), OnParseError: OnParseError{Word: "feedback"}, ReturnSteps: new(true),
 	}
 	if diff := cmp.Diff(wantAgent, d.Agent); diff != "" {
 		t.Error(diff)

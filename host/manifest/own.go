@@ -93,6 +93,9 @@ func (c *checker) belongings() []belonging {
 			add("the module "+show(filepath.Base(module)), c.absolute(module))
 		}
 	}
+	if module := c.Agent.OnParseError.Module; module != "" && !remote(module) {
+		add("a module", c.absolute(module))
+	}
 	if c.Model.Recording != "" {
 		add("the recording", c.absolute(c.Model.Recording))
 	}

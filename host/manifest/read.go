@@ -94,6 +94,10 @@ func (r *reader) value(n ast.Node, v reflect.Value, field string, ex expansion) 
 	}
 	switch v.Kind() {
 	case reflect.Struct:
+		if word, ok := text(n); ok && v.Type() == reflect.TypeFor[OnParseError]() {
+			v.Set(reflect.ValueOf(OnParseError{Word: word}))
+			return
+		}
 		r.object(n, v, field)
 	case reflect.Pointer:
 		target := reflect.New(v.Type().Elem())

@@ -55,10 +55,25 @@ func unitSchema(t reflect.Type) *jsonschema.Schema {
 			{Type: "string", Pattern: `^[0-9]+ ?[KMGT]?$`},
 			{Type: "integer", Minimum: "1"},
 		}}
+	case reflect.TypeFor[OnParseError]():
+		said := object("text", &jsonschema.Schema{Type: "string", MinLength: new(uint64(1)), Description: "What the model is told."})
+		module := object("module", &jsonschema.Schema{
+			Type: "string", MinLength: new(uint64(1)),
+			Description: "A module with the role parse_error, which makes what the model is told of the error and the reply. It has 1 s and no grants. ${NAME} is expanded.",
+		})
+		module.Properties.Set("config", &jsonschema.Schema{Type: "object", Description: "Plain values that the module may read. ${NAME} is expanded."})
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"feedback", "fail"}}, said, module}}
 	case reflect.TypeFor[Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
 	}
 	return nil
+}
+
+// object is a schema with one member that must be there.
+func object(name string, member *jsonschema.Schema) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: []string{name}, AdditionalProperties: jsonschema.FalseSchema}
+	s.Properties.Set(name, member)
+	return s
 }
 
 // comments returns the comment of each field, and of each type under "Type.".

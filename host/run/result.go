@@ -178,7 +178,7 @@ type Result struct {
 	Partial        string                     `json:"partial,omitempty"` // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
 	LastMessage    *model.Message             `json:"last_message,omitempty"`
 	Messages       []model.Message            `json:"messages"`
-	Steps          []Step                     `json:"steps"`
+	Steps          []Step                     `json:"steps,omitzero"` // nil: they were not asked for (agent.return_steps)
 	StepCount      int                        `json:"step_count"`
 	ToolCallCounts map[string]int             `json:"tool_call_counts"`
 	TokenUsage     model.Usage                `json:"token_usage"`

@@ -34,8 +34,10 @@ type Agent struct {
 	Parallel    int           // calls of one step that run at once; at least 1
 	Exit        []string      // "text" and names of tools that end the run
 	FailOnError bool          // a failed call ends the run
+	NoSteps     bool          // the result is without steps
 	TrimSteps   int           // steps of the run that the model is shown, the last ones; 0: all
 	Generate    bool          // at a limit the model is asked for a last answer, without tools
+	OnParse     OnParse
 	Limits      Limits
 	State       map[string]StateKey // the state's keys; what is not in it cannot be written
 	Prices      model.Prices
@@ -59,6 +61,16 @@ type Tool struct {
 	// Turns names what calls of a step use one after the other, in the model's order.
 	// Empty: they run beside all others.
 	Turns string
+}
+
+// OnParse says what happens when a reply cannot be read. The zero value tells the model
+// what was wrong with it.
+type OnParse struct {
+	Fail bool   // the run ends
+	Text string // what the model is told instead; empty: what was wrong
+	// Module makes what the model is told of the error and the reply. It blocks until it
+	// has ended or ctx has. On an error the model is told what was wrong. Nil: there is none.
+	Module func(ctx context.Context, problem, reply string) (string, error)
 }
 
 // Toolbox runs calls. It is the only way from the loop to anything outside.

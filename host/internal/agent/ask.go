@@ -250,7 +250,7 @@ func (d *driver) claimIDs(msgs []model.Message) {
 
 // plan reads the reply of an open step. A reply that was cut off holds nothing
 // to plan: the step is over.
-func (d *driver) plan(t *run.Turn) {
+func (d *driver) plan(ctx context.Context, t *run.Turn) {
 	cut := t.Reply.Finish == model.FinishLength || t.Reply.Finish == model.FinishContentFilter
 	if cut || t.Reply.Message == nil {
 		d.emit(run.Ended{Step: t.Step})
@@ -258,7 +258,7 @@ func (d *driver) plan(t *run.Turn) {
 	}
 	actions, finish, err := d.Planner.Plan(t.Reply.Message, d.defs)
 	if unreadable, ok := errors.AsType[*planner.ParseError](err); ok {
-		d.misread(t, unreadable)
+		d.misread(ctx, t, unreadable)
 		return
 	}
 	if err != nil {

@@ -85,12 +85,12 @@ func (d *driver) advance(ctx context.Context) {
 	case t != nil && !t.Ended && t.Plan != nil:
 		d.emit(run.Ended{Step: t.Step})
 	case t != nil && !t.Ended && t.Reply != nil:
-		d.plan(t)
+		d.plan(ctx, t)
 	case ctx.Err() != nil:
 		d.stop(ctx)
 	case t != nil && !t.Ended:
 		d.ask(ctx, t)
-	case d.unread() >= maxUnread:
+	case d.unread() >= d.mostUnread():
 		d.giveUp(ctx)
 	case t != nil && d.guard(t):
 	default:
@@ -222,13 +222,21 @@ func (d *driver) append(e run.Event) error {
 func (d *driver) withResult(e run.Event) run.Event {
 	switch b := e.Body.(type) {
 	case run.Finished:
-		b.Result = d.state.Result()
+		b.Result = d.result()
 		e.Body = b
 	case run.Failed:
-		b.Result = d.state.Result()
+		b.Result = d.result()
 		e.Body = b
 	}
 	return e
+}
+
+func (d *driver) result() *run.Result {
+	r := d.state.Result()
+	if d.NoSteps {
+		r.Steps = nil
+	}
+	return r
 }
 
 // show hands an item to the caller, unless it has left.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
@@ -16,10 +17,33 @@ const maxUnread = 3
 
 // misread records a reply that no action could be read from. It is kept as an action
 // that stands for it, with what the model is told as its input.
-func (d *driver) misread(t *run.Turn, e *planner.ParseError) {
-	a := e.Action(e.Feedback(d.unread() + 1))
+func (d *driver) misread(ctx context.Context, t *run.Turn, e *planner.ParseError) {
+	a := e.Action(d.feedback(ctx, e))
 	a.CallID = d.freeID("call_" + strconv.Itoa(t.Step) + "_1")
 	d.emit(run.Planned{Step: t.Step, Actions: []run.Action{a}, Unreadable: true})
+}
+
+// maxFeedback bounds what a module has the model be told, in bytes.
+const maxFeedback = 16 << 10
+
+// feedback is what the model is told of a reply that could not be read.
+func (d *driver) feedback(ctx context.Context, e *planner.ParseError) string {
+	own := e.Feedback(d.unread() + 1)
+	switch on := &d.OnParse; {
+	case on.Module != nil:
+		text, err := on.Module(ctx, own, e.Raw)
+		if err != nil {
+			d.Logger.Warn("on_parse_error: the module gave no text", "run", d.state.Run, "error", oneLine(err))
+			return own
+		}
+		if len(text) > maxFeedback {
+			text = strings.ToValidUTF8(text[:maxFeedback], "")
+		}
+		return text
+	case on.Text != "":
+		return on.Text
+	}
+	return own
 }
 
 // complain answers the action that stands for such a reply.
@@ -30,6 +54,14 @@ func (d *driver) complain(t *run.Turn) {
 		text = "Your last reply could not be read, and nothing was done."
 	}
 	d.emit(refusal(t.Step, a, run.KindParseError, text))
+}
+
+// mostUnread is how many replies in a row may not be read before the run ends.
+func (d *driver) mostUnread() int {
+	if d.OnParse.Fail {
+		return 1
+	}
+	return maxUnread
 }
 
 // unread is how many replies in a row, up to the last one, could not be read.
@@ -44,7 +76,7 @@ func (d *driver) unread() int {
 // giveUp ends a run whose model does not keep to its form: with a plain answer, if it
 // gives one when it is asked for that, and with what it said last.
 func (d *driver) giveUp(ctx context.Context) {
-	if d.state.Closing == nil && !d.lastAnswer(ctx) {
+	if !d.OnParse.Fail && d.state.Closing == nil && !d.lastAnswer(ctx) {
 		return
 	}
 	out, ok := d.closed()

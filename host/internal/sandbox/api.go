@@ -28,6 +28,10 @@ type Source struct {
 	Export string    // plain Extism: the function to call
 	Text   bool      // plain Extism: the input is the one string argument, not the arguments' JSON
 	Tool   *abi.Tool // the module's one tool, when the manifest declares it: describe is not run
+	// Role is what a module for hooks is called for, such as parse_error; the arguments of
+	// a call are then what the role is told. A plain Extism module has a function of that
+	// name for Export. Empty: the module has tools.
+	Role   string
 	Config json.RawMessage
 	Policy policy.Policy
 	// Secrets are the values of the policy's secrets, by their names. No guest holds

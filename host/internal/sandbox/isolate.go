@@ -52,7 +52,7 @@ const callsAtOnce = 16
 // is closed by the caller.
 func (e *Engine) isolate(ctx context.Context, m *Module, p *part, code *guestCode, local speaker) (*isolated, error) {
 	order := loadOrder{
-		Name: m.src.Name, ABI: p.info.ABI, Export: m.src.Export, Text: m.src.Text, Config: m.src.Config,
+		Name: m.src.Name, ABI: p.info.ABI, Export: m.src.Export, Text: m.src.Text, Role: m.src.Role, Config: m.src.Config,
 		Policy: withoutHost(m.src.Policy), Info: p.info, Mutable: code.out.Mutable, Exact: code.out.Exact,
 		FromGo: p.fromGo, Tables: m.tables, Code: len(code.out.Wasm), Calls: callsAtOnce, Weak: e.weak,
 	}

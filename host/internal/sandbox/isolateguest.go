@@ -105,7 +105,7 @@ func (w *guestWorker) load(o *loadOrder, body []byte) (err error) {
 	}
 	p.base = startOf(img, out)
 	p.info, p.fromGo = o.Info, o.FromGo
-	src := Source{Name: o.Name, ABI: o.ABI, Export: o.Export, Text: o.Text, Config: o.Config, Policy: o.Policy, Session: true}
+	src := Source{Name: o.Name, ABI: o.ABI, Export: o.Export, Text: o.Text, Role: o.Role, Config: o.Config, Policy: o.Policy, Session: true}
 	m := &Module{src: src, engine: w.engine, gate: newGate(), tables: o.Tables, info: o.Info}
 	if m.speaks, err = p.speaker(ctx, src, w.engine.idle); err == nil {
 		w.module = m

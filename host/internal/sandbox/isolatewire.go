@@ -66,6 +66,7 @@ type loadOrder struct {
 	ABI     ABI
 	Export  string          `json:",omitempty"`
 	Text    bool            `json:",omitempty"`
+	Role    string          `json:",omitempty"`
 	Config  json.RawMessage `json:",omitempty"`
 	Policy  policy.Policy
 	Info    Info // as far as an ABI wants to know

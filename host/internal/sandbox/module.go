@@ -61,6 +61,9 @@ const describeTime = 2 * time.Second
 // Info says what the module is.
 func (m *Module) Info() Info { return m.info }
 
+// Role returns what the module is called for, empty for one that has tools.
+func (m *Module) Role() string { return m.src.Role }
+
 // Process returns the number of the process that runs the guests of an isolated
 // module, 0 while there is none.
 func (m *Module) Process() int {

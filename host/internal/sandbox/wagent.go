@@ -13,6 +13,8 @@ import (
 type reactor struct {
 	code   *compiled
 	guests *guests
+	export string // that is called
+	role   string // see Source.Role
 }
 
 func newReactor(code *compiled, src Source, idle *idlers) *reactor {
@@ -22,10 +24,41 @@ func newReactor(code *compiled, src Source, idle *idlers) *reactor {
 		_, err := in.invoke(abi.ExportDescribe)
 		return err
 	}
-	return &reactor{code, newGuests(code, idle, src.Policy.Grants, (*instance).initialize, warm)}
+	export := abi.ExportCall
+	if src.Role != "" {
+		warm, export = nil, abi.ExportHook
+	}
+	return &reactor{code, newGuests(code, idle, src.Policy.Grants, (*instance).initialize, warm), export, src.Role}
 }
 
-func (r *reactor) encode(req *abi.Request) ([]byte, error) { return encodeRequest(req) }
+func (r *reactor) encode(req *abi.Request) ([]byte, error) {
+	if r.role != "" {
+		return encodeRole(r.role, req)
+	}
+	return encodeRequest(req)
+}
+
+// encodeRole writes what a hook is told: its role and its configuration, and beside them
+// the arguments.
+func encodeRole(role string, req *abi.Request) ([]byte, error) {
+	told := map[string]json.RawMessage{}
+	if err := json.Unmarshal(req.Arguments, &told); err != nil {
+		return nil, fault(FaultInvalidArgs, "the arguments are no JSON object")
+	}
+	name, err := json.Marshal(role)
+	if err != nil {
+		return nil, fault(FaultInternal, "the request could not be written: %v", err)
+	}
+	told["role"] = name
+	if len(req.Config) > 0 {
+		told["config"] = req.Config
+	}
+	b, err := json.Marshal(told)
+	if err != nil {
+		return nil, fault(FaultInternal, "the request could not be written: %v", err)
+	}
+	return b, nil
+}
 
 func (r *reactor) close(ctx context.Context) error {
 	return errors.Join(r.guests.close(), r.code.close(ctx))
@@ -41,7 +74,7 @@ func (r *reactor) call(g *guest, req *request) (*answer, error) {
 		if err != nil {
 			return 0, err
 		}
-		return in.invoke(abi.ExportCall, uint64(ptr), uint64(len(req.input)))
+		return in.invoke(r.export, uint64(ptr), uint64(len(req.input)))
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,27 @@
+;; A module for hooks: it answers {"text":"…"} with what it was told, in which quotes
+;; have become ' and backslashes /.
+(module
+  (memory (export "memory") 2)
+  (global $out (mut i32) (i32.const 0))
+  (data (i32.const 64) "{\"text\":\"")
+  (func (export "wagent_abi") (result i32) (i32.const 1))
+  (func (export "wagent_alloc") (param i32) (result i32)
+    (select (i32.const 1024) (i32.const 0) (i32.le_u (local.get 0) (i32.const 60000))))
+  (func $put (param i32)
+    (i32.store8 (global.get $out) (local.get 0))
+    (global.set $out (i32.add (global.get $out) (i32.const 1))))
+  (func (export "wagent_hook") (param $ptr i32) (param $len i32) (result i64)
+    (local $at i32) (local $c i32)
+    (memory.copy (i32.const 65536) (i32.const 64) (i32.const 9))
+    (global.set $out (i32.const 65545))
+    (block $end (loop $next
+      (br_if $end (i32.ge_u (local.get $at) (local.get $len)))
+      (local.set $c (i32.load8_u (i32.add (local.get $ptr) (local.get $at))))
+      (if (i32.eq (local.get $c) (i32.const 34)) (then (local.set $c (i32.const 39))))
+      (if (i32.eq (local.get $c) (i32.const 92)) (then (local.set $c (i32.const 47))))
+      (call $put (local.get $c))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $next)))
+    (call $put (i32.const 34))
+    (call $put (i32.const 125))
+    (i64.or (i64.const 281474976710656) (i64.extend_i32_u (i32.sub (global.get $out) (i32.const 65536))))))
