@@ -27,7 +27,10 @@ func Apply(s State, e Event) (State, error) {
 		return s, fmt.Errorf("%w: %s at %d: %w", ErrOrder, e.Body.kind(), e.Seq, err)
 	}
 	if s.Seq == 0 {
-		s.Run, s.Started = e.Run, e.Time
+		s.Run, s.Started, s.Since.Time = e.Run, e.Time, e.Time
+	}
+	if _, again := e.Body.(Resumed); again {
+		s.Since.Time = e.Time
 	}
 	s.Seq, s.Updated = e.Seq, e.Time
 	return s, nil
@@ -36,6 +39,7 @@ func Apply(s State, e Event) (State, error) {
 // admits checks what holds for every event, whatever its body.
 func (s *State) admits(e *Event) error {
 	_, first := e.Body.(Prompted)
+	_, again := e.Body.(Resumed)
 	switch {
 	case e.Body == nil:
 		return fmt.Errorf("%w: event %d has no body", ErrOrder, e.Seq)
@@ -45,8 +49,10 @@ func (s *State) admits(e *Event) error {
 		return fmt.Errorf("%w: %s at %d", ErrOrder, e.Body.kind(), e.Seq)
 	case s.Seq > 0 && e.Run != s.Run:
 		return fmt.Errorf("%w: event of run %s in run %s", ErrOrder, e.Run, s.Run)
-	case s.Done:
+	case s.Done && !again:
 		return fmt.Errorf("%w: %s after the end", ErrOrder, e.Body.kind())
+	case again && !s.Done:
+		return fmt.Errorf("%w: %s before the end", ErrOrder, e.Body.kind())
 	}
 	return nil
 }
@@ -72,6 +78,8 @@ func (s *State) fold(b Body) error {
 		return s.ended(b)
 	case Hooked:
 		return s.hooked(b)
+	case Resumed:
+		s.resumed(b)
 	case Finished:
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
@@ -267,4 +275,18 @@ func (s *State) hooked(b Hooked) error {
 	s.Turn.Noted = true
 	s.Messages = append(s.Messages, b.Append...)
 	return nil
+}
+
+// resumed opens the run again. A step that had no reply yet is still to be taken; what
+// ended the run does not end it again.
+func (s *State) resumed(b Resumed) {
+	s.Done, s.ExitReason, s.Output, s.Partial, s.Failure, s.Closing = false, "", "", "", nil, nil
+	if s.Turn != nil && s.Turn.Ended {
+		s.Turn = nil
+	}
+	s.Messages = append(s.Messages, b.Messages...)
+	s.Since = Since{
+		StepCount: s.StepCount, Steps: len(s.Steps), Tokens: s.Usage.TotalTokens, Cost: s.Cost,
+		CallCounts: maps.Clone(s.CallCounts), Nested: s.Nested, Limited: s.Limited,
+	}
 }

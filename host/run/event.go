@@ -160,6 +160,12 @@ type Spent struct {
 	ToolCalls int         `json:"tool_calls,omitempty"`
 }
 
+// Resumed opens a run again that had ended. Its limits begin anew.
+type Resumed struct {
+	// Messages are what the conversation goes on with; often none.
+	Messages []model.Message `json:"messages,omitempty"`
+}
+
 // Hooked says what a hook did of its own accord. In this version it is a part of the
 // host that does: the guard against repeated calls.
 type Hooked struct {
@@ -202,6 +208,7 @@ func (Progressed) kind() string { return "tool_progress" }
 func (Logged) kind() string     { return "tool_log" }
 func (Returned) kind() string   { return "tool_finished" }
 func (Hooked) kind() string     { return "hook_finished" }
+func (Resumed) kind() string    { return "run_resumed" }
 func (Ended) kind() string      { return "step_finished" }
 func (Finished) kind() string   { return "run_finished" }
 func (Failed) kind() string     { return "run_failed" }

@@ -87,6 +87,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"tool_log":        decodeBody[Logged],
 	"tool_finished":   decodeBody[Returned],
 	"hook_finished":   decodeBody[Hooked],
+	"run_resumed":     decodeBody[Resumed],
 	"step_finished":   decodeBody[Ended],
 	"run_finished":    decodeBody[Finished],
 	"run_failed":      decodeBody[Failed],

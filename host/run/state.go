@@ -36,11 +36,25 @@ type State struct {
 	Nested        int                        // tool calls of runs that calls began
 	Limited       int                        // steps in which a call was not made because of a limit of the run
 
+	Since Since // what the run had come to when it was begun, or resumed for the last time
+
 	Done       bool
 	ExitReason ExitReason
 	Output     string
 	Partial    string // text of a reply that the end of the run broke off
 	Failure    *Failure
+}
+
+// Since is where the limits of a run count from.
+type Since struct {
+	Time       time.Time
+	StepCount  int
+	Steps      int // how many there were
+	Tokens     int64
+	Cost       float64
+	CallCounts map[string]int
+	Nested     int
+	Limited    int
 }
 
 // Turn is the step that is under way, or the last one.

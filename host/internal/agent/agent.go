@@ -122,11 +122,28 @@ func (a *Agent) Run(ctx context.Context, id run.ID, p run.Prompted) iter.Seq2[ru
 	}
 }
 
-// Resume goes on from s, the folded state of a run that has not ended.
+// Resume goes on from s, the folded state of a run. One that has ended is opened again,
+// and its limits begin anew.
 func (a *Agent) Resume(ctx context.Context, s run.State) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
-		newDriver(a, s, yield).drive(ctx)
+		if !s.Done {
+			newDriver(a, s, yield).drive(ctx)
+			return
+		}
+		d := newDriver(a, s, yield)
+		if d.emit(run.Resumed{Messages: goOn(s.Messages)}) {
+			d = newDriver(a, d.state, yield)
+			d.drive(ctx)
+		}
 	}
+}
+
+// goOn is what a conversation goes on with that the model had the last word in.
+func goOn(msgs []model.Message) []model.Message {
+	if n := len(msgs); n == 0 || msgs[n-1].Role != model.Assistant {
+		return nil
+	}
+	return []model.Message{model.Text(model.User, "Go on from here.")}
 }
 
 // tool returns the tool with this name, or nil. Names are exact: a near miss is

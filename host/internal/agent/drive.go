@@ -41,7 +41,7 @@ type driver struct {
 
 func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver {
 	d := &driver{Agent: a, state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
-	d.meter = newMeter(a.Limits, a.Up, &s)
+	d.meter, d.printed = newMeter(a.Limits, a.Up, &s), s.Since.Steps
 	for i := range a.Tools {
 		d.defs = append(d.defs, a.Tools[i].Definition)
 	}
@@ -69,7 +69,7 @@ func (d *driver) limit(ctx context.Context) (context.Context, context.CancelFunc
 	if d.MaxDuration <= 0 {
 		return context.WithCancel(ctx)
 	}
-	spent := d.state.Updated.Sub(d.state.Started)
+	spent := d.state.Updated.Sub(d.state.Since.Time)
 	return context.WithTimeoutCause(ctx, d.MaxDuration-spent, errMaxDuration)
 }
 
@@ -100,7 +100,7 @@ func (d *driver) advance(ctx context.Context) {
 
 // next begins a step, unless the run is at a limit.
 func (d *driver) next(ctx context.Context) {
-	if d.state.StepCount >= d.MaxSteps {
+	if d.state.StepCount-d.state.Since.StepCount >= d.MaxSteps {
 		d.conclude(ctx, run.ExitMaxSteps, d.Generate && d.MaxSteps > 0)
 		return
 	}

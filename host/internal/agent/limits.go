@@ -21,7 +21,7 @@ func limited(step int, a run.Action, limit string) run.Returned {
 func (d *driver) exhausted(ctx context.Context, t *run.Turn) bool {
 	over := func(s run.Slot) bool { return s.Returned.Limited }
 	switch {
-	case d.state.Limited > 1 && slices.ContainsFunc(t.Slots, over):
+	case d.state.Limited-d.state.Since.Limited > 1 && slices.ContainsFunc(t.Slots, over):
 		d.conclude(ctx, run.ExitToolCallBudget, d.Generate)
 	case d.Limits.Repeats > 0 && d.repeats(t.Step) > d.Limits.Repeats:
 		d.conclude(ctx, run.ExitRepeatedCalls, d.Generate)

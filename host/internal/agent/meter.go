@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"sync"
 
 	"github.com/wagent-dev/wagent/host/model"
@@ -36,12 +35,13 @@ type Meter struct {
 // newMeter returns the meter of a run from where its state is. What the state has
 // spent was counted above when it was spent.
 func newMeter(l Limits, up *Meter, s *run.State) *Meter {
-	m := &Meter{limits: l, up: up, tokens: s.Usage.TotalTokens, cost: s.Cost, calls: s.Nested, of: maps.Clone(s.CallCounts)}
-	for _, n := range s.CallCounts {
-		m.calls += n
+	m := &Meter{
+		limits: l, up: up, tokens: s.Usage.TotalTokens - s.Since.Tokens, cost: s.Cost - s.Since.Cost,
+		calls: s.Nested - s.Since.Nested, of: make(map[string]int, len(s.CallCounts)),
 	}
-	if m.of == nil {
-		m.of = make(map[string]int)
+	for tool, n := range s.CallCounts {
+		m.of[tool] = n - s.Since.CallCounts[tool]
+		m.calls += m.of[tool]
 	}
 	return m
 }

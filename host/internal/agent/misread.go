@@ -67,7 +67,7 @@ func (d *driver) mostUnread() int {
 // unread is how many replies in a row, up to the last one, could not be read.
 func (d *driver) unread() int {
 	n := 0
-	for i := len(d.state.Steps) - 1; i >= 0 && d.state.Steps[i].ErrorKind == run.KindParseError; i-- {
+	for i := len(d.state.Steps) - 1; i >= d.state.Since.Steps && d.state.Steps[i].ErrorKind == run.KindParseError; i-- {
 		n++
 	}
 	return n

@@ -63,7 +63,7 @@ func load(t testing.TB, e *Engine, src Source, change ...func(*Source)) *Module 
 		f(&src)
 	}
 	if src.Isolated && src.Policy.Limits.Timeout == policy.Default().Limits.Timeout {
-		src.Policy.Limits.Timeout *= 6 // each question goes through two pipes
+		src.Policy.Limits.Timeout *= 24 // each question goes through two pipes, and a quota is a million of them
 	}
 	m, err := e.Load(t.Context(), src)
 	if err != nil {

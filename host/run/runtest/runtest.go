@@ -116,6 +116,13 @@ func guarded(id run.ID) []run.Event {
 	})
 }
 
+// resumed returns the events of a run that was interrupted and goes on.
+func resumed(id run.ID) []run.Event {
+	return append(interrupted(id), run.Event{
+		Run: id, Seq: 4, Time: at, Body: run.Resumed{Messages: []model.Message{model.Text(model.User, "Go on.")}},
+	})
+}
+
 // interrupted returns the events of a run that was interrupted within a reply.
 func interrupted(id run.ID) []run.Event {
 	return append(Events(id)[:2:2], run.Event{
@@ -157,7 +164,7 @@ func loadsWhatWasAppended(t *testing.T, s run.Store) {
 }
 
 func keepsEveryKind(t *testing.T, s run.Store) {
-	for _, want := range [][]run.Event{failed("f"), interrupted("i"), guarded("g")} {
+	for _, want := range [][]run.Event{failed("f"), interrupted("i"), guarded("g"), resumed("r")} {
 		id := want[0].Run
 		for i, e := range want {
 			appendTo(t, s, id, uint64(i), e)

@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// ErrChanged says that a run was begun under another manifest than this host's.
+var ErrChanged = errors.New("the manifest has changed since the run was begun")
+
+// Resume goes on with a run of the store, and yields what happens as [Host.Run] does.
+// One that was broken off continues where it was: a call whose outcome was not stored is
+// not made again. One that has ended, at a limit, by an interruption, by a failure or by
+// itself, is opened again: its limits begin anew, and where the model had the last word
+// it is asked to go on. Errors wrap [run.ErrNotFound] and [ErrChanged].
+func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error] {
+	return func(yield func(run.Event, error) bool) {
+		ctx, leave, err := h.enter(ctx)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		defer leave()
+		s, err := run.Load(ctx, h.store, id)
+		if err != nil {
+			yield(run.Event{}, fmt.Errorf("loading run %s: %w", id, err))
+			return
+		}
+		if s.Manifest != h.manifest.Digest {
+			yield(run.Event{}, fmt.Errorf("run %s: %w", id, ErrChanged))
+			return
+		}
+		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...)}
+		a, _, err := h.prepare(&in)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		session := h.engine.NewSession()
+		defer session.Close()
+		a.Box = runBox{h.box, session}
+		a.Resume(ctx, s)(yield)
+	}
+}
