@@ -16,6 +16,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -38,6 +39,31 @@ type Request struct {
 	Tools    []Definition // none: the model answers with text
 	Stop     []string     // texts before which the reply is to end; a provider may leave them out
 	Memo     *Memo        // where the provider keeps encoded messages; may be nil
+	// ToolChoice names the one tool of Tools that must be called; empty: the model
+	// decides. A provider that cannot ask for that leaves it out.
+	ToolChoice string
+	// Output asks for text that is JSON of a schema; nil: any text. A provider that
+	// cannot ask for that fails with an error that wraps [ErrOutputSchema].
+	Output *OutputSchema
+}
+
+// OutputSchema is what the text of a reply must fit.
+type OutputSchema struct {
+	Name   string          `json:"name"` // letters, digits, _ and -, at most 64
+	Schema json.RawMessage `json:"schema"`
+	// Strict asks the provider to hold the model to the schema while it writes. The
+	// schema must be one that providers can do that for.
+	Strict bool `json:"strict"`
+}
+
+// ErrOutputSchema says that a model cannot be asked for the output of a schema,
+// or not for this one. Without Request.Output it may answer.
+var ErrOutputSchema = errors.New("the endpoint does not take the output schema")
+
+// OutputSchemas is a [Model] that can be known to take Request.Output before it is
+// asked. What is not one may take it all the same.
+type OutputSchemas interface {
+	TakesOutputSchemas() bool
 }
 
 // Definition describes a tool to the model.

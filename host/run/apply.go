@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/wagent-dev/wagent/host/model"
 )
@@ -85,6 +86,7 @@ func (s *State) fold(b Body) error {
 			return errors.New("a call has no result")
 		}
 		s.Done, s.ExitReason, s.Output, s.Partial = true, b.ExitReason, b.Output, b.Partial
+		s.Structured = b.Structured
 	case Failed:
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
@@ -177,6 +179,13 @@ func (s *State) planned(b Planned) error {
 		return errors.New("the model has not answered")
 	case t.Plan != nil:
 		return errors.New("the reply has been read already")
+	case b.Feedback != "" && (len(b.Actions) > 0 || b.Finish != nil):
+		return errors.New("a reply that is refused has actions or an end")
+	}
+	for _, id := range b.Outputs {
+		if !slices.ContainsFunc(b.Actions, func(a Action) bool { return a.CallID == id }) {
+			return fmt.Errorf("no action has the id %q", id)
+		}
 	}
 	t.Plan = &b
 	t.Slots = make([]Slot, len(b.Actions))
@@ -207,6 +216,8 @@ func (s *State) called(b Called) error {
 		return err
 	case slot.Called || slot.Returned != nil:
 		return fmt.Errorf("call %q was made already", b.CallID)
+	case s.Turn.Output(b.CallID):
+		return fmt.Errorf("%q is the run's output and calls nothing", b.CallID)
 	}
 	slot.Called, slot.Wave = true, b.Wave
 	if s.CallCounts == nil {
@@ -244,6 +255,7 @@ func (s *State) ended(b Ended) error {
 	}
 	s.User = merged(s.User, t.Slots, math.MaxInt)
 	limited := false
+	s.judged(t)
 	for i, a := range t.Plan.Actions {
 		r := t.Slots[i].Returned
 		limited = limited || r.Limited
@@ -257,6 +269,10 @@ func (s *State) ended(b Ended) error {
 			Number: t.Step, Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
 			Content: r.Content,
 		})
+		s.found(r.Found)
+	}
+	if t.Plan.Feedback != "" {
+		s.Messages = append(s.Messages, model.Text(model.User, t.Plan.Feedback))
 	}
 	if limited {
 		s.Limited++

@@ -101,6 +101,13 @@ type Planned struct {
 	// Unreadable says that the reply could not be read. Its one action stands for
 	// that, and nothing is run.
 	Unreadable bool `json:"unreadable,omitempty"`
+	// Outputs are the ids of actions that give the run's output and call no tool.
+	Outputs []string `json:"outputs,omitempty"`
+	// Structured is the output that Finish gives, where a schema asks for one.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	// Feedback says why the reply, which has no actions, is not the output that the
+	// schema asks for. It becomes a message of the user when the step ends.
+	Feedback string `json:"feedback,omitempty"`
 }
 
 // Called says that a tool is about to run. A call with Called and without
@@ -143,6 +150,8 @@ type Returned struct {
 	IsError    bool            `json:"is_error"`
 	ErrorKind  ErrorKind       `json:"error_kind,omitempty"`
 	Receipt    *Receipt        `json:"receipt,omitempty"` // nil: the call never reached the sandbox
+	// Found names tools that the model is shown from the next step on.
+	Found []string `json:"found,omitempty"`
 	// Detail is for people: the last log lines of a guest that failed.
 	Detail string `json:"detail,omitempty"`
 	// Limited says that the call was not made because a limit of the run was reached.
@@ -184,6 +193,9 @@ type Ended struct {
 type Finished struct {
 	ExitReason ExitReason `json:"exit_reason"`
 	Output     string     `json:"output"`
+	// Structured is the value that Output is the text of, and fits the schema that
+	// asks for one. Absent: no schema does, or the run has no such value.
+	Structured json.RawMessage `json:"structured,omitempty"`
 	// Partial is the text of a reply that was under way when the run was
 	// interrupted or its time was over; empty: none was, or none of it had arrived.
 	Partial string `json:"partial,omitempty"`

@@ -175,7 +175,8 @@ type Result struct {
 	RunID          ID                         `json:"run_id"`
 	ExitReason     ExitReason                 `json:"exit_reason"`
 	Output         string                     `json:"output"`
-	Partial        string                     `json:"partial,omitempty"` // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
+	Structured     json.RawMessage            `json:"structured,omitempty"` // as in Finished
+	Partial        string                     `json:"partial,omitempty"`    // text of a reply that an interruption or the limit of time broke off; that of a failure is in Error
 	LastMessage    *model.Message             `json:"last_message,omitempty"`
 	Messages       []model.Message            `json:"messages"`
 	Steps          []Step                     `json:"steps,omitzero"` // nil: they were not asked for (agent.return_steps)

@@ -35,13 +35,16 @@ type State struct {
 	Cost          float64                    // of all model calls, those of runs that calls began included
 	Nested        int                        // tool calls of runs that calls began
 	Limited       int                        // steps in which a call was not made because of a limit of the run
+	Found         []string                   // tools that the model is shown because it looked for them, in the order that they were found
+	Refused       int                        // outputs in a row that were not what the schema asks for
 
 	Since Since // what the run had come to when it was begun, or resumed for the last time
 
 	Done       bool
 	ExitReason ExitReason
 	Output     string
-	Partial    string // text of a reply that the end of the run broke off
+	Structured json.RawMessage // the value that Output is the text of; nil: there is none
+	Partial    string          // text of a reply that the end of the run broke off
 	Failure    *Failure
 }
 
@@ -83,6 +86,7 @@ func (t *Turn) Open() bool {
 func (s State) Clone() State {
 	s.Messages = slices.Clip(s.Messages)
 	s.Steps = slices.Clip(s.Steps)
+	s.Found = slices.Clip(s.Found)
 	s.CallCounts = maps.Clone(s.CallCounts)
 	s.User = maps.Clone(s.User)
 	if s.Turn != nil {
@@ -97,7 +101,7 @@ func (s State) Clone() State {
 // messages and steps.
 func (s *State) Result() *Result {
 	r := &Result{
-		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output, Partial: s.Partial,
+		Schema: 1, RunID: s.Run, ExitReason: s.ExitReason, Output: s.Output, Structured: s.Structured, Partial: s.Partial,
 		Messages: s.Messages, Steps: s.Steps, StepCount: s.StepCount,
 		ToolCallCounts: maps.Clone(s.CallCounts), TokenUsage: s.Usage, Cost: s.Cost,
 		ContextTokens: s.ContextTokens, State: s.User, Error: s.Failure,

@@ -132,7 +132,9 @@ func half(s string) string { return s[:len(s)/2] }
 
 // cloneRequest copies req so deep that nothing the caller does later shows.
 func cloneRequest(req *model.Request) model.Request {
-	out := model.Request{Tools: slices.Clone(req.Tools), Messages: slices.Clone(req.Messages)}
+	out := model.Request{
+		Tools: slices.Clone(req.Tools), Messages: slices.Clone(req.Messages), ToolChoice: req.ToolChoice, Output: req.Output,
+	}
 	for i := range out.Tools {
 		out.Tools[i].Parameters = slices.Clone(out.Tools[i].Parameters)
 	}

@@ -27,6 +27,8 @@ type Client struct {
 	extra  map[string]json.RawMessage // Options.Extra, encoded
 	http   *http.Client
 	redact redactor
+	// official: the endpoint is OpenAI's own
+	official bool
 
 	mu        sync.Mutex
 	profile   *profile
@@ -52,9 +54,10 @@ func New(opts Options) (*Client, error) {
 	}
 	return &Client{
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
-		url:     base.JoinPath("chat", "completions").String(),
-		http:    newHTTPClient(&opts),
-		profile: newProfile("openai:"+base.Host, base.Hostname() == "api.openai.com"),
+		url:      base.JoinPath("chat", "completions").String(),
+		http:     newHTTPClient(&opts),
+		official: base.Hostname() == officialHost,
+		profile:  newProfile("openai:"+base.Host, base.Hostname() == officialHost),
 	}, nil
 }
 
@@ -120,6 +123,9 @@ func (g *generation) attempt(ctx context.Context) (*model.Reply, error) {
 func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, err error) {
 	c := g.client
 	p := c.current()
+	if p.noOutput && g.req.Output != nil {
+		return nil, false, refusedOutput(nil)
+	}
 	messages, err := p.encode(g.req)
 	if err != nil {
 		return nil, false, err
@@ -138,10 +144,14 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	if !errors.As(err, &failed) {
 		return nil, false, err
 	}
+	if refusesOutput(failed, g.req) {
+		c.replace(p, p.with(func(q *profile) { q.noOutput = true }))
+		return nil, false, refusedOutput(failed)
+	}
 	var q *profile
 	var what string
 	if d.choices == 0 { // nothing was shown that would be shown again
-		q, what = c.learn(p, failed, messages, g.tools)
+		q, what = c.learn(p, failed, messages, g.tools, g.req)
 	}
 	if q != nil {
 		c.opts.Logger.Info("the endpoint wants it otherwise", "model", c.opts.Name, "now", what)
@@ -153,7 +163,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 }
 
 func (g *generation) body(p *profile, messages *encoded) ([][]byte, error) {
-	members, err := g.client.members(p, g.tools, g.req.Stop)
+	members, err := g.client.members(p, g.tools, g.req)
 	if err != nil {
 		return nil, rejected(fmt.Sprintf("encode the request: %v", err))
 	}

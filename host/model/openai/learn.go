@@ -11,7 +11,7 @@ import (
 // p changed in the one thing that was refused, and nil when there is nothing to
 // change; what says the change in words. Each thing changes once, so that an
 // endpoint which refuses everything ends the attempts.
-func (c *Client) learn(p *profile, e *model.Error, sent *encoded, tools *toolset) (changed *profile, what string) {
+func (c *Client) learn(p *profile, e *model.Error, sent *encoded, tools *toolset, req *model.Request) (changed *profile, what string) {
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
@@ -25,7 +25,7 @@ func (c *Client) learn(p *profile, e *model.Error, sent *encoded, tools *toolset
 		func() (*profile, string) { return learnIDs(p, text) },
 		func() (*profile, string) { return learnReasoning(p, text, sent) },
 		func() (*profile, string) { return c.learnMaxTokens(p, e.Param, text) },
-		func() (*profile, string) { return c.learnParam(p, e.Param, text) },
+		func() (*profile, string) { return c.learnParam(p, e.Param, text, req) },
 		func() (*profile, string) { return learnRole(p, text) },
 		func() (*profile, string) { return learnContent(p, text, sent) },
 		func() (*profile, string) { return learnFlat(p, text, sent, tools) },
@@ -70,18 +70,18 @@ func (c *Client) learnMaxTokens(p *profile, param, text string) (*profile, strin
 	return p.with(func(q *profile) { q.completionTokens, q.renamed = !q.completionTokens, true }), other + " instead of " + name
 }
 
-func (c *Client) learnParam(p *profile, param, text string) (*profile, string) {
+func (c *Client) learnParam(p *profile, param, text string, req *model.Request) (*profile, string) {
 	param, _, _ = strings.Cut(param, ".")
 	if !mayDrop(param) {
 		param = ""
-		for _, name := range []string{"stream_options", "parallel_tool_calls", "temperature"} {
+		for _, name := range []string{"stream_options", "parallel_tool_calls", "temperature", "tool_choice"} {
 			if strings.Contains(text, name) && isUnsupported(text) {
 				param = name
 				break
 			}
 		}
 	}
-	if param == "" || !isUnsupported(text) || !c.sends(p, param) {
+	if param == "" || !isUnsupported(text) || !c.sends(p, param, req) {
 		return nil, ""
 	}
 	return p.without(param), "no " + param

@@ -61,7 +61,7 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		members, err := c.members(p, tools, nil)
+		members, err := c.members(p, tools, &model.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func BenchmarkEncodeNextOf100Steps(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		members, err := c.members(p, tools, nil)
+		members, err := c.members(p, tools, &model.Request{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -27,6 +27,7 @@ type profile struct {
 	flatten          bool // without tools, calls in the history are told as text
 	completionTokens bool // max_completion_tokens and not max_tokens
 	renamed          bool // completionTokens was learned
+	noOutput         bool // the endpoint refused a schema for its text
 	dropped          map[string]bool
 
 	// variant names how messages are written under this profile, for the memo.

@@ -21,14 +21,28 @@ type request struct {
 	Tools       json.RawMessage `json:"tools,omitempty"`
 	Temperature *float64        `json:"temperature,omitempty"`
 	MaxTokens   int             `json:"max_tokens,omitempty"`
+	// The schema in it is bytes, too.
+	ResponseFormat *responseFormat `json:"response_format,omitempty"`
+}
+
+// responseFormat asks for the output of a schema.
+type responseFormat struct {
+	Type   string             `json:"type"`
+	Schema model.OutputSchema `json:"json_schema"`
 }
 
 // members encodes everything but the messages.
-func (c *Client) members(p *profile, tools *toolset, stop []string) ([]byte, error) {
+func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte, error) {
 	r := request{Tools: tools.wire, Temperature: c.opts.Temperature}
 	r.Model = c.opts.Name
 	r.Stream = c.opts.Stream
-	r.Stop = stop
+	r.Stop = req.Stop
+	if req.ToolChoice != "" && tools.ours[req.ToolChoice] {
+		r.ToolChoice = api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: wireName(req.ToolChoice)}}
+	}
+	if req.Output != nil {
+		r.ResponseFormat = &responseFormat{"json_schema", *req.Output}
+	}
 	if r.Stream {
 		r.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
@@ -148,14 +162,16 @@ func (c *Client) tools(defs []model.Definition) (*toolset, error) {
 	return set, nil
 }
 
-// sends says whether a request under p holds the member param.
-func (c *Client) sends(p *profile, param string) bool {
+// sends says whether req under p holds the member param.
+func (c *Client) sends(p *profile, param string, req *model.Request) bool {
 	if _, ok := c.extra[param]; ok {
 		return !p.dropped[param]
 	}
 	switch param {
 	case "temperature":
 		return c.opts.Temperature != nil && !p.dropped[param]
+	case "tool_choice":
+		return req.ToolChoice != "" && !p.dropped[param]
 	case "stream_options":
 		return c.opts.Stream && !p.dropped[param]
 	case "max_tokens":
@@ -169,5 +185,5 @@ func (c *Client) sends(p *profile, param string) bool {
 // mayDrop lists what is left out when an endpoint refuses it: without it the
 // answer is still one to the same question.
 func mayDrop(param string) bool {
-	return slices.Contains([]string{"temperature", "stream_options", "parallel_tool_calls"}, param)
+	return slices.Contains([]string{"temperature", "stream_options", "parallel_tool_calls", "tool_choice"}, param)
 }
