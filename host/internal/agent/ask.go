@@ -18,7 +18,7 @@ import (
 // ask makes the model call of an open step and records the reply, or ends the
 // run when there is none.
 func (d *driver) ask(ctx context.Context, t *run.Turn) {
-	reply, err := d.generate(ctx, d.request())
+	reply, err := d.query(ctx, false)
 	if err == nil && empty(reply) {
 		reply, err = d.askAgain(ctx, reply)
 	}
@@ -30,6 +30,17 @@ func (d *driver) ask(ctx context.Context, t *run.Turn) {
 	default:
 		d.reply(t.Step, reply)
 	}
+}
+
+// query asks the model, for one more step or for the answer. An endpoint that refuses
+// the output's schema is asked once more in another way.
+func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
+	reply, err := d.generate(ctx, d.asked(final))
+	if err == nil || !d.fallBack(err) {
+		return reply, err
+	}
+	d.emit(run.Retried{Attempt: 1, Error: oneLine(err)})
+	return d.generate(ctx, d.asked(final))
 }
 
 // generate calls the model once and shows what arrives. A model that showed no
@@ -47,16 +58,13 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 	return reply, nil
 }
 
-// request is what the model is asked in a step.
-func (d *driver) request() *model.Request {
-	return d.asked(false)
-}
-
 // asked is what the planner makes of the conversation, for one more step or for the
 // answer.
 func (d *driver) asked(final bool) *model.Request {
-	p := d.Planner.Prompt(&planner.Conversation{Messages: d.shownMessages(), Tools: d.defs, Final: final, Cache: &d.wrote})
-	return &model.Request{Messages: p.Messages, Tools: p.Tools, Stop: p.Stop, Memo: &d.memo}
+	p := d.Planner.Prompt(&planner.Conversation{Messages: d.briefed(d.shownMessages()), Tools: d.offered(), Final: final, Cache: &d.wrote})
+	req := &model.Request{Messages: p.Messages, Tools: p.Tools, Stop: p.Stop, Memo: &d.memo}
+	d.shape(req, final)
+	return req
 }
 
 // shownMessages is what the model sees of the conversation: what the run began with,
@@ -81,10 +89,10 @@ func (d *driver) shownMessages() []model.Message {
 
 func (d *driver) showText(text string) {
 	d.shown.WriteString(text)
-	if _, answers := d.Planner.(planner.Tools); answers {
+	if _, answers := d.Planner.(planner.Tools); answers && d.Output == nil {
 		d.emit(run.Delta{Text: text})
 	} else {
-		d.emit(run.Delta{Reasoning: text}) // it is the planner's form, and not the answer
+		d.emit(run.Delta{Reasoning: text}) // it is the planner's form, or may not fit the schema
 	}
 }
 
@@ -152,7 +160,7 @@ var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empt
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
 	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
-	reply, err := d.generate(ctx, d.request())
+	reply, err := d.query(ctx, false)
 	switch {
 	case err != nil:
 		return nil, err
@@ -273,7 +281,9 @@ func (d *driver) plan(ctx context.Context, t *run.Turn) {
 	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
 		finish = nil
 	}
-	d.emit(run.Planned{Step: t.Step, Actions: nonNil(actions), Finish: finish})
+	planned := run.Planned{Step: t.Step, Actions: nonNil(actions), Finish: finish}
+	d.judge(&planned)
+	d.emit(planned)
 }
 
 func (d *driver) exitsOn(name string) bool {

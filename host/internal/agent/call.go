@@ -53,6 +53,7 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 	for _, a := range queue {
 		d.emit(refusal(t.Step, a, run.KindCancelled, "The run ended before this call was made."))
 	}
+	d.submit(t)
 }
 
 func slotOf(t *run.Turn, a run.Action) int {
@@ -63,7 +64,7 @@ func slotOf(t *run.Turn, a run.Action) int {
 func (d *driver) admit(t *run.Turn) []run.Action {
 	var queue []run.Action
 	for i, a := range t.Plan.Actions {
-		if t.Slots[i].Returned != nil {
+		if t.Slots[i].Returned != nil || t.Output(a.CallID) {
 			continue
 		}
 		if kind, why := d.refuse(t.Reply.Message, i, a); kind != "" {
@@ -110,18 +111,23 @@ func (d *driver) unknownTool(name string) string {
 		name = name[:64] + "…"
 	}
 	said := "There is no tool named " + strconv.QuoteToASCII(name) + "; nothing was run. "
-	if len(d.Tools) == 0 {
+	shown := d.offered()
+	if len(shown) == 0 {
 		return said + "There are no tools."
 	}
 	var names []string
-	for i := range d.Tools {
+	for i := range shown {
 		if i == maxNames {
-			names = append(names, fmt.Sprintf("and %d more", len(d.Tools)-i))
+			names = append(names, fmt.Sprintf("and %d more", len(shown)-i))
 			break
 		}
-		names = append(names, d.Tools[i].Definition.Name)
+		names = append(names, shown[i].Name)
 	}
-	return said + "The tools are: " + strings.Join(names, ", ") + "."
+	said += "The tools are: " + strings.Join(names, ", ") + "."
+	if t := d.find.tool; t != nil {
+		said += " Look for others with " + t.Definition.Name + "."
+	}
+	return said
 }
 
 // refusal is the outcome of a call that did not run.
@@ -235,7 +241,7 @@ func (b *batch) returned(o outcome) run.Returned {
 	return run.Returned{
 		Step: b.step, CallID: o.action.CallID, Tool: o.action.Tool,
 		Content: content, Structured: r.Structured, Writes: writes,
-		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail, Spent: r.Spent,
+		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail, Spent: r.Spent, Found: r.found,
 	}
 }
 
@@ -248,5 +254,8 @@ func (d *driver) guarded(ctx context.Context, c Call) (r Result) {
 			r = Result{Kind: run.KindInternal, Content: model.TextParts("The tool could not be run: an internal fault of the host.")}
 		}
 	}()
+	if t := d.find.tool; t != nil && t.Definition.Name == c.Tool {
+		return d.find.search(d.Tools, c.Arguments)
+	}
 	return d.Box.Call(ctx, c)
 }

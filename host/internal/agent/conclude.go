@@ -40,7 +40,7 @@ func stopped(reason run.ExitReason) string {
 // request for it is not kept: who goes on with the conversation has other steps.
 // False says that the run has ended, or cannot go on, for another reason.
 func (d *driver) lastAnswer(ctx context.Context) bool {
-	reply, err := d.generate(ctx, d.asked(true))
+	reply, err := d.query(ctx, true)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		d.stop(ctx)

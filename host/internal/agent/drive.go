@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -21,14 +22,20 @@ type driver struct {
 	*Agent
 	state run.State
 	memo  model.Memo
-	defs  []model.Definition
+	defs  []model.Definition // of all tools, whether or not the model is shown them
 	wrote planner.Cache
+	find  finder
+	offer offer
 	ids   map[string]bool // call ids in use
 	meter *Meter
 
 	prints  []print // of the steps that count as repetitions; see repeats
 	printed int     // how much of the state's steps they are made of
 	newest  int     // number of the step that the last of them is of
+
+	outputName string        // of the tool that takes the output; empty: there is none
+	brief      model.Message // the system prompt that tells of the output; see briefed
+	noNative   bool          // the endpoint has refused the output's schema
 
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
@@ -40,11 +47,19 @@ type driver struct {
 }
 
 func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver {
-	d := &driver{Agent: a, state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
+	a = a.plain()
+	d := &driver{Agent: a, find: newFinder(a), state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
 	d.meter, d.printed = newMeter(a.Limits, a.Up, &s), s.Since.Steps
 	for i := range a.Tools {
 		d.defs = append(d.defs, a.Tools[i].Definition)
 	}
+	if t := d.find.tool; t != nil {
+		d.defs = append(d.defs, t.Definition)
+	}
+	if o := a.Output; o != nil && (o.Strategy == ByTool || o.Otherwise == ByTool) {
+		d.outputName = a.freeName(outputTool, "")
+	}
+	d.offer = newOffer(d)
 	return d
 }
 
@@ -90,6 +105,8 @@ func (d *driver) advance(ctx context.Context) {
 		d.stop(ctx)
 	case t != nil && !t.Ended:
 		d.ask(ctx, t)
+	case d.spoiled():
+		d.despair()
 	case d.unread() >= d.mostUnread():
 		d.giveUp(ctx)
 	case t != nil && d.guard(t):
@@ -135,7 +152,7 @@ func (d *driver) exit(ctx context.Context, t *run.Turn) bool {
 	case t.Plan == nil:
 		return false
 	case t.Plan.Finish != nil:
-		d.emit(run.Finished{ExitReason: run.ExitText, Output: outputOf(t.Plan.Finish)})
+		d.emit(run.Finished{ExitReason: run.ExitText, Output: outputOf(t.Plan.Finish), Structured: t.Plan.Structured})
 		return true
 	}
 	if d.FailOnError {
@@ -145,16 +162,19 @@ func (d *driver) exit(ctx context.Context, t *run.Turn) bool {
 			return true
 		}
 	}
+	if d.delivered(t) {
+		return true
+	}
 	if len(t.Slots) == 1 {
 		r := t.Slots[0].Returned
 		if tool := d.tool(r.Tool); tool != nil && tool.ReturnDirect && !r.IsError {
-			d.emit(run.Finished{ExitReason: run.ExitReturnDirect, Output: model.PartsText(r.Content)})
+			d.emit(d.ending(run.ExitReturnDirect, r))
 			return true
 		}
 	}
 	for _, s := range t.Slots {
 		if r := s.Returned; !r.IsError && r.Tool != exitText && slices.Contains(d.Exit, r.Tool) {
-			d.emit(run.Finished{ExitReason: run.ExitReason(r.Tool), Output: model.PartsText(r.Content)})
+			d.emit(d.ending(run.ExitReason(r.Tool), r))
 			return true
 		}
 	}
@@ -189,7 +209,7 @@ func (d *driver) emit(body run.Body) bool {
 	if d.stopped {
 		return false
 	}
-	e := run.Event{Run: d.state.Run, Time: d.Now(), Body: body}
+	e := run.Event{Run: d.state.Run, Time: d.Now(), Body: d.completed(body)}
 	if e.Transient() {
 		e.After = d.state.Seq
 		d.show(e, nil)
@@ -209,6 +229,24 @@ func (d *driver) emit(body run.Body) bool {
 	}
 	d.show(d.withResult(e), nil)
 	return !d.left
+}
+
+// completed adds to a body what follows from the run: the value of an answer that was
+// asked for at a limit, and the tools that a call reveals.
+func (d *driver) completed(body run.Body) run.Body {
+	switch b := body.(type) {
+	case run.Returned:
+		return d.reveal(b)
+	case run.Finished:
+		if d.Output == nil || b.Structured != nil {
+			return b
+		}
+		if out, ok := d.closed(); ok && b.Output == out {
+			b.Structured = json.RawMessage(out)
+		}
+		return b
+	}
+	return body
 }
 
 func (d *driver) append(e run.Event) error {

@@ -97,7 +97,11 @@ func (d *driver) closed() (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return outputOf(f), true
+	if d.Output == nil {
+		return outputOf(f), true
+	}
+	v, err := d.valueOf(f)
+	return string(v), err == nil
 }
 
 // outputOf is the answer of a finish: its text, or JSON where it is none.
