@@ -140,6 +140,7 @@ func (s *State) replied(b Replied) error {
 		s.Messages = append(s.Messages, *b.Message)
 	}
 	s.StepCount = b.Step
+	s.NoSchema = s.NoSchema || b.NoSchema
 	s.spend(Spent{Usage: b.Usage, Cost: b.Cost})
 	s.ContextTokens = b.ContextTokens
 	return nil

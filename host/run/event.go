@@ -90,6 +90,9 @@ type Replied struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Dropped counts calls that were cut off and are not part of Message.
 	Dropped int `json:"dropped_calls,omitempty"`
+	// NoSchema says that the endpoint refused the schema of the output, which is asked
+	// for in another way from here on.
+	NoSchema bool `json:"no_schema,omitempty"`
 }
 
 // Planned is what the planner made of the reply: actions, or the end, or

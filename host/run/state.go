@@ -37,6 +37,7 @@ type State struct {
 	Limited       int                        // steps in which a call was not made because of a limit of the run
 	Found         []string                   // tools that the model is shown because it looked for them, in the order that they were found
 	Refused       int                        // outputs in a row that were not what the schema asks for
+	NoSchema      bool                       // the endpoint has refused the schema of the output
 
 	Since Since // what the run had come to when it was begun, or resumed for the last time
 

@@ -189,6 +189,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 	body := run.Replied{
 		Step: step, Usage: usage, Cost: d.Prices.Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+		NoSchema: d.noSchema,
 	}
 	d.unanswered = model.Usage{}
 	d.shown.Reset()

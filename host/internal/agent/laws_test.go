@@ -21,6 +21,7 @@ import (
 // script draws a run: what the model says in each step.
 func script(rt *rapid.T) []*model.Reply {
 	names := []string{"a", "b", "fail", "panic", "nope", "n", `n {"n":1}`, `n {"n":"x"}`, "a"}
+	names = append(names, outputCalls...)
 	step := rapid.Custom(func(rt *rapid.T) *model.Reply {
 		r := calls(rapid.SliceOfN(rapid.SampledFrom(names), 0, 5).Draw(rt, "calls")...)
 		for i := range r.Message.ToolCalls {
@@ -29,7 +30,7 @@ func script(rt *rapid.T) []*model.Reply {
 			}
 		}
 		if len(r.Message.ToolCalls) == 0 || rapid.Bool().Draw(rt, "speaks") {
-			r.Message.Content = model.TextParts(rapid.StringMatching(`[a-z]{1,8}`).Draw(rt, "text"))
+			r.Message.Content = model.TextParts(rapid.OneOf(rapid.StringMatching(`[a-z]{1,8}`), rapid.SampledFrom(outputTexts)).Draw(rt, "text"))
 		}
 		r.Finish = rapid.SampledFrom([]model.FinishReason{
 			model.FinishStop, model.FinishToolCalls, model.FinishStop, model.FinishToolCalls, model.FinishLength, model.FinishContentFilter,
@@ -45,6 +46,9 @@ func script(rt *rapid.T) []*model.Reply {
 func answering(t testing.TB, replies []*model.Reply) model.Model {
 	return modelFunc(func(_ context.Context, req *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
 		checkPairs(t, req.Messages)
+		if req.Output != nil && !req.Output.Strict {
+			return nil, &model.Error{Kind: model.Rejected, Err: model.ErrOutputSchema}
+		}
 		n := 0
 		for _, m := range req.Messages {
 			if m.Role == model.Assistant {
@@ -83,7 +87,9 @@ func settings(rt *rapid.T) func(*agent.Agent) {
 		Tokens: rapid.SampledFrom([]int64{0, 0, 12, 30}).Draw(rt, "max_tokens"), Calls: rapid.SampledFrom([]int{0, 0, 1, 4}).Draw(rt, "max_calls"),
 		CallsOf: map[string]int{"b": rapid.IntRange(0, 2).Draw(rt, "max_calls_b")}, Repeats: rapid.SampledFrom([]int{0, 2, 3}).Draw(rt, "repeats"),
 	}
+	asks := outputs(rt)
 	return func(a *agent.Agent) {
+		asks(a)
 		a.MaxSteps, a.Parallel, a.Exit, a.FailOnError, a.Generate = steps, parallel, exits, fail, generate
 		a.Limits = limits
 		a.State = map[string]agent.StateKey{"notes": {Merge: run.Append}, "last": {Merge: run.Replace}}
@@ -113,6 +119,7 @@ func TestEveryRunEndsInOrder(t *testing.T) {
 		if got.ExitReason == "" {
 			rt.Fatal("the run ended without a reason")
 		}
+		checkOutput(rt, a, got, events)
 		folded, err := run.Load(t.Context(), a.Store, "r")
 		if err != nil {
 			rt.Fatal(err)
@@ -231,8 +238,8 @@ func runUntilError(rt *rapid.T, a *agent.Agent) bool {
 func unanswered(s *run.State) int {
 	n := 0
 	if s.Turn != nil && !s.Turn.Ended {
-		for _, slot := range s.Turn.Slots {
-			if slot.Called && slot.Returned == nil {
+		for i, slot := range s.Turn.Slots {
+			if slot.Called && slot.Returned == nil && s.Turn.Plan.Actions[i].Tool != "search_tools" { // which has no effect and is made again
 				n++
 			}
 		}

@@ -46,21 +46,20 @@ func (d *driver) strategy() Strategy {
 	switch {
 	case d.Output == nil:
 		return ""
-	case d.noNative && d.Output.Strategy == Native:
+	case d.Output.Strategy == Native && d.Output.Otherwise != "" && (d.noSchema || d.state.NoSchema):
 		return d.Output.Otherwise
 	}
 	return d.Output.Strategy
 }
 
 // fallBack gives up what the endpoint refused, and reports whether there is another
-// way to ask. It is tried anew by a run that goes on later: nothing is known then of
-// the endpoint.
+// way to ask. The next reply tells of it, so that a run that is resumed asks likewise.
 func (d *driver) fallBack(err error) bool {
 	if !errors.Is(err, model.ErrOutputSchema) || d.strategy() != Native || d.Output.Otherwise == "" {
 		return false
 	}
 	d.Logger.Info("the endpoint takes no output schema", "run", d.state.Run, "instead", d.Output.Otherwise, "error", oneLine(err))
-	d.noNative = true
+	d.noSchema = true
 	d.offer = newOffer(d)
 	return true
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -198,7 +199,9 @@ func (r *jsonReader) answer(in json.RawMessage, given bool, log string) (run.Act
 		return run.Action{}, nil, r.fail(KindShape, `The final answer has no member "action_input". Write the answer there.`)
 	}
 	var v any
-	if err := json.Unmarshal(in, &v); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(in))
+	dec.UseNumber() // some numbers fit no float
+	if err := dec.Decode(&v); err != nil {
 		return run.Action{}, nil, r.fail(KindJSON, "The answer cannot be read: "+err.Error()+".")
 	}
 	return run.Action{}, finish(v, log), nil

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,8 +29,8 @@ func TestJSONForm(t *testing.T) {
 		"F49 null input":                  {`{"action": "now", "action_input": null}`, calls("now", `{}`)},
 		"F49 list input":                  {`{"action": "search", "action_input": ["x"]}`, fails(KindShape)},
 		"F49 number input":                {`{"action": "double", "action_input": 5}`, fails(KindShape)},
-		"F49 answer with an object":       {`{"action": "Final Answer", "action_input": {"a": 1}}`, answer(map[string]any{"a": 1.0})},
-		"F49 answer with a list":          {`{"action": "Final Answer", "action_input": [1]}`, answer([]any{1.0})},
+		"F49 answer with an object":       {`{"action": "Final Answer", "action_input": {"a": 1}}`, answer(map[string]any{"a": json.Number("1")})},
+		"F49 answer with a list":          {`{"action": "Final Answer", "action_input": [1]}`, answer([]any{json.Number("1")})},
 		"F49 answer with null":            {`{"action": "Final Answer", "action_input": null}`, answer(nil)},
 		"F49 answer without input":        {`{"action": "Final Answer"}`, fails(KindShape)},
 
