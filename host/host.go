@@ -50,6 +50,7 @@ type Host struct {
 	box    toolbox
 	order  []*binding
 	state  map[string]agent.StateKey
+	output *agent.Output // that runs are asked for, but for the way; nil: a text
 
 	parseError func(ctx context.Context, problem, reply string) (string, error) // of the manifest's module; may be nil
 
@@ -97,7 +98,7 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
 		return nil, errors.Join(faults, err)
 	}
-	if err := errors.Join(faults, h.load(ctx, faults), h.loadHooks(ctx), h.checkNames()); err != nil {
+	if err := errors.Join(faults, h.load(ctx, faults), h.loadHooks(ctx), h.checkNames(), h.compileOutput()); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
 	return h, nil

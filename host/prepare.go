@@ -32,7 +32,7 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 		return nil, run.Prompted{}, err
 	}
 	a := h.loop(in.Budget)
-	a.Model = mod
+	a.Model, a.Output = mod, h.outputOf(mod)
 	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Messages: msgs, Tools: []string{}}
 	if p.State, err = h.givenState(in.State); err != nil {
 		return nil, run.Prompted{}, err
@@ -58,6 +58,11 @@ func (h *Host) given(in *Input) ([]model.Message, []*binding, error) {
 type Preview struct {
 	Messages []model.Message    `json:"messages"`
 	Tools    []model.Definition `json:"tools"`
+	// Output is the schema that the reply's text is to fit; absent: it is not asked for
+	// in that way.
+	Output *model.OutputSchema `json:"output,omitempty"`
+	// ToolChoice names the tool that has to be called; empty: the model decides.
+	ToolChoice string `json:"tool_choice,omitempty"`
 }
 
 // Preview returns what a run of in would send at first. It calls nothing.
@@ -66,13 +71,18 @@ func (h *Host) Preview(in Input) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	p := Preview{Messages: msgs, Tools: []model.Definition{}}
+	a := h.loop(in.Budget)
 	for _, b := range tools {
-		p.Tools = append(p.Tools, b.loopTool().Definition)
+		a.Tools = append(a.Tools, b.loopTool())
 	}
-	sent := plannerOf(h.manifest.Agent.Planner).Prompt(&planner.Conversation{Messages: msgs, Tools: p.Tools})
-	p.Messages = sent.Messages
-	if p.Tools = sent.Tools; p.Tools == nil {
+	mod, err := h.models.forRun()
+	if err != nil {
+		mod = nil // a run would say so; what it sends first can be told without
+	}
+	a.Output = h.outputOf(mod)
+	req := a.Opening(msgs)
+	p := Preview{Messages: req.Messages, Tools: req.Tools, Output: req.Output, ToolChoice: req.ToolChoice}
+	if p.Tools == nil {
 		p.Tools = []model.Definition{}
 	}
 	return p, nil
@@ -91,6 +101,7 @@ func (h *Host) loop(b Budget) *agent.Agent {
 	a.OnParse = agent.OnParse{Fail: m.Agent.OnParseError.Word == "fail", Text: m.Agent.OnParseError.Text, Module: h.parseError}
 	a.NoSteps = !*m.Agent.ReturnSteps
 	a.State = h.state
+	a.SearchOver = *m.Agent.ToolSearchOver
 	a.Limits = agent.Limits{
 		Tokens: m.Agent.MaxTotalTokens, Cost: m.Agent.MaxCost, Calls: m.Agent.MaxToolCalls, CallsOf: m.Agent.MaxCallsPerTool,
 		Repeats: *m.Agent.MaxRepeatedCalls,

@@ -46,6 +46,9 @@ func previewText(p *host.Preview, st style) string {
 			fmt.Fprintf(&b, "    %s\n", st.dim(visible.Line(compact(t.Parameters), maxComplaint)))
 		}
 	}
+	if p.Output != nil {
+		fmt.Fprintf(&b, "%s\n  %s\n", st.bold("output"), st.dim(visible.Line(compact(p.Output.Schema), maxComplaint)))
+	}
 	return b.String()
 }
 

@@ -192,6 +192,10 @@ func (c *checker) agent() {
 	c.duration("agent.max_duration", a.MaxDuration, 30*24*time.Hour)
 	c.between("agent.parallel_tool_calls", int64(a.ParallelToolCalls), 1, 256)
 	c.names("agent.exit_conditions", a.ExitConditions)
+	if n := a.ToolSearchOver; n != nil && (*n < 0 || *n > 100_000) {
+		c.fail("agent.tool_search_over", "must be from 0 to 100000")
+	}
+	c.output(a.Output)
 	c.budgets()
 	c.state()
 }

@@ -32,6 +32,14 @@ func (m *Manifest) WithDefaults() *Manifest {
 	if a.MaxRepeatedCalls == nil {
 		a.MaxRepeatedCalls = new(0)
 	}
+	if a.ToolSearchOver == nil {
+		a.ToolSearchOver = new(0)
+	}
+	if a.Output != nil {
+		o := *a.Output
+		o.Strategy, o.Attempts = or(o.Strategy, "auto"), or(o.Attempts, 3)
+		a.Output = &o
+	}
 	if a.ExitConditions == nil {
 		a.ExitConditions = []string{"text"}
 	}

@@ -11,7 +11,7 @@ func later(t reflect.Type) []string {
 	case reflect.TypeFor[Model]():
 		return []string{"fallback"}
 	case reflect.TypeFor[Agent]():
-		return []string{"breakpoints", "tool_search_over", "output"}
+		return []string{"breakpoints"}
 	case reflect.TypeFor[Tool]():
 		return []string{"agent"}
 	}

@@ -150,6 +150,23 @@ type Agent struct {
 	State map[string]StateKey `yaml:"state,omitempty" json:"state,omitempty"`
 	// What happens when a tool fails: feedback tells the model, fail ends the run. Default: feedback.
 	OnToolError string `yaml:"on_tool_error,omitempty" json:"on_tool_error,omitempty" jsonschema:"enum=feedback,enum=fail"`
+	// With more tools in force than this the model is shown a search for tools, and what it
+	// found so far. 0: never. Default: 0.
+	ToolSearchOver *int `yaml:"tool_search_over,omitempty" json:"tool_search_over,omitempty" jsonschema:"minimum=0,maximum=100000"`
+	// The value that a run gives. Default: a text.
+	Output *Output `yaml:"output,omitempty" json:"output,omitempty"`
+}
+
+// Output is the value that a run gives instead of a text.
+type Output struct {
+	// The JSON Schema of the value, which is an object. Its members are asked for in the order in which they are written here.
+	Schema map[string]any `yaml:"schema" json:"schema"`
+	// How the model is asked: native by the provider's own output format, tool by a tool that takes the value, prompt
+	// in the system prompt. auto is native where the provider is known to have it, else tool, and prompt with the
+	// planners react and json, which have no other. Default: auto.
+	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=auto,enum=native,enum=tool,enum=prompt"`
+	// How many outputs in a row may not fit the schema until the run ends. The model is told each time why. Default: 3.
+	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=1,maximum=20"`
 }
 
 // OnParseError says what happens when a reply cannot be read: a word, or what the model

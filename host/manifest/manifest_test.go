@@ -81,7 +81,14 @@ func TestEveryFieldIsRead(t *testing.T) {
 			EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text", "done"}, ParallelToolCalls: 4, OnToolError: "feedback",
 			MaxTotalTokens: 100000, MaxCost: 0.5, MaxToolCalls: 50, MaxCallsPerTool: map[string]int{"word_count": 10}, MaxRepeatedCalls: new(3),
 			OnParseError: OnParseError{Word: "feedback"}, ReturnSteps: new(true),
-			State: map[string]StateKey{"notes": {Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, Merge: "append"}},
+			State:          map[string]StateKey{"notes": {Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, Merge: "append"}},
+			ToolSearchOver: new(20),
+			Output: &Output{
+				Schema: map[string]any{"type": "object", "required": []any{"answer"}, "properties": map[string]any{
+					"why": map[string]any{"type": "string"}, "answer": map[string]any{"type": "integer"},
+				}},
+				Strategy: "tool", Attempts: 2,
+			},
 		},
 		Tools: []Tool{{
 			Module: filepath.Join(dir, "tools/wordcount.wasm"), SHA256: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -198,7 +205,7 @@ func TestDefaultsAreThoseOfTheFormat(t *testing.T) {
 	}
 	wantAgent := Agent{
 		Planner: "tools", MaxSteps: new(15), EarlyStopping: "force", TrimSteps: new(0), ExitConditions: []string{"text"}, ParallelToolCalls: 4, OnToolError: "feedback",
-		MaxRepeatedCalls: new(0), OnParseError: OnParseError{Word: "feedback"}, ReturnSteps: new(true),
+		MaxRepeatedCalls: new(0), ToolSearchOver: new(0), OnParseError: OnParseError{Word: "feedback"}, ReturnSteps: new(true),
 	}
 	if diff := cmp.Diff(wantAgent, d.Agent); diff != "" {
 		t.Error(diff)

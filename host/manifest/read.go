@@ -102,7 +102,7 @@ func (r *reader) value(n ast.Node, v reflect.Value, field string, ex expansion) 
 	case reflect.Pointer:
 		target := reflect.New(v.Type().Elem())
 		before := len(r.all)
-		r.zero = true
+		r.zero = target.Elem().Kind() != reflect.Struct // the fields of a section have their own
 		r.value(n, target.Elem(), field, ex)
 		if r.zero = false; len(r.all) == before {
 			v.Set(target)

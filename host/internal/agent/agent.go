@@ -38,8 +38,8 @@ type Agent struct {
 	TrimSteps   int           // steps of the run that the model is shown, the last ones; 0: all
 	Generate    bool          // at a limit the model is asked for a last answer, without tools
 	OnParse     OnParse
-	Output      *Output       // nil: the run's output is a text
-	SearchOver  int           // with more tools than this the model is shown a search instead; 0: never
+	Output      *Output // nil: the run's output is a text
+	SearchOver  int     // with more tools than this the model is shown a search instead; 0: never
 	Limits      Limits
 	State       map[string]StateKey // the state's keys; what is not in it cannot be written
 	Prices      model.Prices

@@ -164,7 +164,7 @@ func (d *driver) judge(p *run.Planned) {
 	}
 	v, err := d.valueOf(p.Finish)
 	if err != nil {
-		p.Finish, p.Feedback = nil, d.feedback(err)
+		p.Finish, p.Feedback = nil, d.declined(err)
 		return
 	}
 	p.Structured = v
@@ -184,9 +184,9 @@ func (d *driver) valueOf(f *run.Finish) (json.RawMessage, error) {
 	return d.fit(v)
 }
 
-// feedback tells the model why its text was not taken. Where it has not seen the
+// declined tells the model why its text was not taken. Where it has not seen the
 // schema, which some endpoints take and do not heed, it is shown.
-func (d *driver) feedback(err error) string {
+func (d *driver) declined(err error) string {
 	said := "Your reply was not taken as the final output. " + why(err)
 	switch d.strategy() {
 	case ByTool:
