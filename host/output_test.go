@@ -144,9 +144,9 @@ func TestARefusedSchemaOnTheWire(t *testing.T) {
 
 func TestAnOutputSchemaThatIsNoneIsToldWithItsPlace(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{type: object, properties: {n: {type: intger}}}`:    `:4:51: agent.output.schema["properties"]["n"]["type"]: `,
+		`{type: object, properties: {n: {type: intger}}}`:     `:4:51: agent.output.schema["properties"]["n"]["type"]: `,
 		`{type: object, properties: {n: {$ref: "http://x"}}}`: `:4:51: agent.output.schema["properties"]["n"]["$ref"]: `,
-		`{type: array}`: `:4:13: agent.output.schema: must be a JSON Schema of an object`,
+		`{type: array}`:               `:4:13: agent.output.schema: must be a JSON Schema of an object`,
 		`{type: object, required: n}`: `:4:38: agent.output.schema["required"]: `,
 	} {
 		path := writeSmall(t, "version: 1\nagent:\n  output:\n    schema: "+schema+"\n")

@@ -17,6 +17,9 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	case run.ExitMaxDuration:
 		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
 	case run.ExitParseErrors:
+		if n := len(r.Steps); n == 0 || r.Steps[n-1].Number != r.StepCount || r.Steps[n-1].ErrorKind != run.KindParseError {
+			return "the model gave no output that fits agent.output.schema, as often as it may try (agent.output.attempts)"
+		}
 		return "the model's replies could not be read (agent.on_parse_error): it may not keep to the form of agent.planner"
 	case run.ExitTokenBudget:
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)

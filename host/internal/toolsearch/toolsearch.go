@@ -11,6 +11,7 @@ package toolsearch
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Bounds of what is looked at.
@@ -74,8 +75,8 @@ func (x *Index) add(tool int, word string, count float64) {
 	x.postings[word] = append(list, posting{tool, count})
 }
 
-// Search returns the places of at most limit tools that have a word of the query,
-// the best first; those that are equally good are in the order of the index. Of a
+// Search returns the places of at most limit tools that have a word of the query that
+// says something, the best first; those that are equally good are in the order of the index. Of a
 // query longer than [MaxQuery] the beginning counts, and of that the first 32
 // different words.
 func (x *Index) Search(query string, limit int) []int {
@@ -110,13 +111,18 @@ func (x *Index) rarity(tools int) float64 {
 	return math.Log(1 + (all-n+0.5)/(n+0.5))
 }
 
+// common are words of English that stand in every text. A tool that has one of them and
+// no other would be shown for nothing.
+var common = strings.Fields("a all an and any are as at be but by can do for from how i in into is it its me my no not of on or so some that the this to use using want we what which with you")
+
+// queryWords returns the words of a query, each once.
 func queryWords(query string) []string {
 	var out []string
 	for _, word := range words(cut(query, MaxQuery)) {
 		if len(out) == maxQueryTerms {
 			break
 		}
-		if !slices.Contains(out, word) {
+		if !slices.Contains(out, word) && !slices.Contains(common, word) {
 			out = append(out, word)
 		}
 	}

@@ -65,6 +65,8 @@ func TestSearch(t *testing.T) {
 		"same":           {"a1", "a2", "a3"},
 		"nothing at all": {},
 		"":               {},
+		"use the of a":   {},
+		"the words":      {"word_count"},
 		"--":             {},
 		"count words":    {"word_count"},
 	} {
