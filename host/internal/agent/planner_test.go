@@ -64,6 +64,15 @@ func TestAModelWithoutToolCallsDoesThreeSteps(t *testing.T) {
 	}
 }
 
+// An answer that is no text is its JSON, as the model wrote its characters and numbers.
+func TestAnAnswerThatIsNoTextIsItsJSON(t *testing.T) {
+	m := writing(t, `{"action": "Final Answer", "action_input": {"a": "<b> & c", "n": 12345678901234567890}}`)
+	_, got := finish(t, t.Context(), newAgent(t, m, func(a *agent.Agent) { a.Planner = planner.JSON{} }))
+	if want := `{"a":"<b> & c","n":12345678901234567890}`; got.Output != want {
+		t.Errorf("output is %s, want %s", got.Output, want)
+	}
+}
+
 // What cannot be read is told to the model, three times at most, and is kept.
 func TestRepliesThatCannotBeReadAreBounded(t *testing.T) {
 	reacting := func(a *agent.Agent) { a.Planner = planner.React{} }

@@ -25,7 +25,8 @@ func (c *Client) learn(p *profile, e *model.Error, sent *encoded, tools *toolset
 		func() (*profile, string) { return learnIDs(p, text) },
 		func() (*profile, string) { return learnReasoning(p, text, sent) },
 		func() (*profile, string) { return c.learnMaxTokens(p, e.Param, text) },
-		func() (*profile, string) { return c.learnParam(p, e.Param, text, req) },
+		func() (*profile, string) { return c.learnParam(p, e.Param, text) },
+		func() (*profile, string) { return learnToolChoice(p, e.Param, text, req) },
 		func() (*profile, string) { return learnRole(p, text) },
 		func() (*profile, string) { return learnContent(p, text, sent) },
 		func() (*profile, string) { return learnFlat(p, text, sent, tools) },
@@ -70,18 +71,18 @@ func (c *Client) learnMaxTokens(p *profile, param, text string) (*profile, strin
 	return p.with(func(q *profile) { q.completionTokens, q.renamed = !q.completionTokens, true }), other + " instead of " + name
 }
 
-func (c *Client) learnParam(p *profile, param, text string, req *model.Request) (*profile, string) {
+func (c *Client) learnParam(p *profile, param, text string) (*profile, string) {
 	param, _, _ = strings.Cut(param, ".")
 	if !mayDrop(param) {
 		param = ""
-		for _, name := range []string{"stream_options", "parallel_tool_calls", "temperature", "tool_choice"} {
+		for _, name := range []string{"stream_options", "parallel_tool_calls", "temperature"} {
 			if strings.Contains(text, name) && isUnsupported(text) {
 				param = name
 				break
 			}
 		}
 	}
-	if param == "" || !isUnsupported(text) || !c.sends(p, param, req) {
+	if param == "" || !isUnsupported(text) || !c.sends(p, param) {
 		return nil, ""
 	}
 	return p.without(param), "no " + param
@@ -92,6 +93,16 @@ func (c *Client) learnParam(p *profile, param, text string, req *model.Request) 
 func isUnsupported(text string) bool {
 	return containsAny(text, "unsupported", "not support", "unknown", "unrecognized", "unexpected", "not permitted",
 		"not allowed", "extra fields", "extra inputs", "extra_forbidden", "only the default")
+}
+
+// learnToolChoice leaves out a wish of ours that an endpoint complains of in whatever
+// words: a model that is not forced to call a tool may do so all the same.
+func learnToolChoice(p *profile, param, text string, req *model.Request) (*profile, string) {
+	const name = "tool_choice"
+	if req.ToolChoice == "" || p.dropped[name] || !(param == name || containsAny(text, name, "tool choice")) {
+		return nil, ""
+	}
+	return p.without(name), "no " + name
 }
 
 func learnRole(p *profile, text string) (*profile, string) {

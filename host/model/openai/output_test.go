@@ -94,6 +94,8 @@ func TestAnEndpointThatForcesNoToolIsAskedWithout(t *testing.T) {
 	for _, body := range []string{
 		`{"error":{"message":"Unsupported parameter: 'tool_choice'","param":"tool_choice"}}`,
 		`{"error":{"message":"deepseek-reasoner does not support this tool_choice"}}`,
+		`{"error":{"message":"tool_choice 'specified' is incompatible with thinking enabled"}}`,
+		`{"error":{"message":"Input should be 'auto' or 'none'","param":"tool_choice"}}`,
 	} {
 		server := serve(t, status(400, body), events(delta(`"content":"hi"`), finish("stop"), "data: [DONE]"))
 		req := wanted()
@@ -103,6 +105,11 @@ func TestAnEndpointThatForcesNoToolIsAskedWithout(t *testing.T) {
 			t.Errorf("request 2 is %v", server.body(t, 1))
 		}
 		wantWarning(t, reply, "tool_choice")
+	}
+	// Who forced none has nothing that could be left out.
+	server := serve(t, status(400, `{"error":{"message":"bad tool_choice"}}`))
+	if failed := failure(t, server, offer("read")); server.count() != 1 || failed.Kind != model.Rejected {
+		t.Errorf("%d requests, %v", server.count(), failed)
 	}
 }
 

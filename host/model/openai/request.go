@@ -162,16 +162,14 @@ func (c *Client) tools(defs []model.Definition) (*toolset, error) {
 	return set, nil
 }
 
-// sends says whether req under p holds the member param.
-func (c *Client) sends(p *profile, param string, req *model.Request) bool {
+// sends says whether a request under p holds the member param.
+func (c *Client) sends(p *profile, param string) bool {
 	if _, ok := c.extra[param]; ok {
 		return !p.dropped[param]
 	}
 	switch param {
 	case "temperature":
 		return c.opts.Temperature != nil && !p.dropped[param]
-	case "tool_choice":
-		return req.ToolChoice != "" && !p.dropped[param]
 	case "stream_options":
 		return c.opts.Stream && !p.dropped[param]
 	case "max_tokens":
@@ -185,5 +183,5 @@ func (c *Client) sends(p *profile, param string, req *model.Request) bool {
 // mayDrop lists what is left out when an endpoint refuses it: without it the
 // answer is still one to the same question.
 func mayDrop(param string) bool {
-	return slices.Contains([]string{"temperature", "stream_options", "parallel_tool_calls", "tool_choice"}, param)
+	return slices.Contains([]string{"temperature", "stream_options", "parallel_tool_calls"}, param)
 }
