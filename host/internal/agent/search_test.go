@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/planner"
@@ -254,4 +255,31 @@ func refold(t *testing.T, store run.Store, events []run.Event) run.State {
 		}
 	}
 	return s
+}
+
+// Whatever a model does, what it is shown begins as before: providers keep what they
+// have read of a request.
+func TestWhatIsShownOnlyGrowsAtItsEnd(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		replies, edit := script(rt), settings(rt)
+		var before []model.Definition
+		next := answering(t, replies)
+		refused := false
+		m := modelFunc(func(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+			n := len(before)
+			switch {
+			case len(req.Tools) == 0: // the last answer
+			case refused: // a tool takes the place of the schema, once
+				refused, before = false, req.Tools
+			case len(req.Tools) < n || n > 0 && cmp.Diff(before, req.Tools[:n]) != "":
+				rt.Fatalf("%v follow %v", offers([]*model.Request{req}), before)
+			default:
+				before = slices.Clone(req.Tools)
+			}
+			reply, err := next.Generate(ctx, req, sink)
+			refused = err != nil
+			return reply, err
+		})
+		finish(t, t.Context(), newAgent(t, m, edit))
+	})
 }
