@@ -298,6 +298,7 @@ func (s *State) hooked(b Hooked) error {
 // ended the run does not end it again.
 func (s *State) resumed(b Resumed) {
 	s.Done, s.ExitReason, s.Output, s.Partial, s.Failure, s.Closing = false, "", "", "", nil, nil
+	s.Structured, s.Refused = nil, 0
 	if s.Turn != nil && s.Turn.Ended {
 		s.Turn = nil
 	}

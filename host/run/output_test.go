@@ -89,6 +89,21 @@ func TestOutputsSurviveSnapshotsAndJSON(t *testing.T) {
 	}
 }
 
+// A run that goes on has the value of its last end no more, nor what led to it.
+func TestARunThatGoesOnHasNoValueOfBefore(t *testing.T) {
+	all := submitting()
+	s := fold(t, run.State{}, append(all[:11:11], run.Event{Run: "r", Seq: 12, Body: run.Finished{ExitReason: run.ExitParseErrors}}))
+	if s.Refused != 2 {
+		t.Fatalf("%d were refused", s.Refused)
+	}
+	for _, s := range []run.State{s, fold(t, run.State{}, all)} {
+		s, err := run.Apply(s, run.Event{Run: "r", Seq: s.Seq + 1, Body: run.Resumed{}})
+		if err != nil || s.Refused != 0 || s.Structured != nil || s.Result().Structured != nil {
+			t.Errorf("%d refused, %s, %v", s.Refused, s.Structured, err)
+		}
+	}
+}
+
 func TestApplyRefusesOutputsThatCannotBe(t *testing.T) {
 	all := submitting()
 	action := []run.Action{{Tool: "a", CallID: "1"}}

@@ -277,6 +277,27 @@ func TestAStaleValueIsNeverReturned(t *testing.T) {
 	wantValue(t, got, run.ExitParseErrors, "")
 }
 
+// A run that ended without an output, or with one, gives another when it goes on.
+func TestAnEndedRunGivesAnOutputOfItsOwn(t *testing.T) {
+	bad := calls("submit_output")
+	for name, replies := range map[string][]*model.Reply{
+		"after attempts": {bad, bad, bad, bad, calls(`submit_output {"n":2}`)},
+		"after a value":  {calls(`submit_output {"n":1}`), text(`{"n":2}`)},
+	} {
+		a := newAgent(t, says(replies...), asking(t, agent.ByTool))
+		_, first := finish(t, t.Context(), a)
+		_, got := again(t, a)
+		if string(first.Structured) == `{"n":2}` {
+			t.Errorf("%s: the first is %s", name, first.Structured)
+		}
+		wantValue(t, got, run.ExitText, `{"n":2}`)
+	}
+	a := newAgent(t, says(calls(`submit_output {"n":1}`), bad, bad, bad), asking(t, agent.ByTool))
+	finish(t, t.Context(), a)
+	_, got := again(t, a)
+	wantValue(t, got, run.ExitParseErrors, "")
+}
+
 // Only refusals in a row count, and a reply with other calls begins the count anew.
 func TestAttemptsAreThoseInARow(t *testing.T) {
 	bad := calls(`submit_output {}`)
