@@ -270,6 +270,9 @@ func (s *session) verdict(b run.Body) error {
 	case run.Finished:
 		m := s.manifest.WithDefaults()
 		if code := exitCode(b.ExitReason, m.Agent.ExitConditions); code != exitOK {
+			if b.ExitReason == run.ExitParseErrors && m.Agent.Output != nil && !unread(b.Result) {
+				return &ended{code, errors.New(noOutput)}
+			}
 			return &ended{code, errors.New(stopText(b.ExitReason, b.Result, cmp.Or(s.limit, time.Duration(m.Agent.MaxDuration))))}
 		}
 	}

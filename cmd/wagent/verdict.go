@@ -17,9 +17,6 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	case run.ExitMaxDuration:
 		return fmt.Sprintf("stopped after %s (agent.max_duration, --max-duration)", durationText(limit))
 	case run.ExitParseErrors:
-		if n := len(r.Steps); n == 0 || r.Steps[n-1].Number != r.StepCount || r.Steps[n-1].ErrorKind != run.KindParseError {
-			return "the model gave no output that fits agent.output.schema, as often as it may try (agent.output.attempts)"
-		}
 		return "the model's replies could not be read (agent.on_parse_error): it may not keep to the form of agent.planner"
 	case run.ExitTokenBudget:
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
@@ -38,6 +35,15 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	default:
 		return fmt.Sprintf("stopped: %s", reason)
 	}
+}
+
+// noOutput says why a run that is to give a value was stopped without one.
+const noOutput = "the model gave no output that fits agent.output.schema, as often as it may try (agent.output.attempts)"
+
+// unread says that the last reply of a run could not be read at all.
+func unread(r *run.Result) bool {
+	n := len(r.Steps)
+	return n > 0 && r.Steps[n-1].Number == r.StepCount && r.Steps[n-1].ErrorKind == run.KindParseError
 }
 
 // failureText says why a run failed, and what to do where that is known.

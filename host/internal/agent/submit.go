@@ -98,20 +98,25 @@ func (d *driver) spoiled() bool {
 // despair ends a run whose model gives no output that fits, with what it gave last.
 // To ask for a last answer would be one attempt more.
 func (d *driver) despair() {
-	t := d.state.Turn
-	last := ""
-	if m := t.Reply.Message; m != nil {
-		last = m.Text()
+	d.emit(run.Finished{
+		ExitReason: run.ExitParseErrors, Partial: lastOutput(d.state.Turn),
+		Output: "The agent stopped because the model gave no output that fits the schema that was asked for.",
+	})
+}
+
+// lastOutput is what a step gave as the output: the last one that it submitted, else its
+// text.
+func lastOutput(t *run.Turn) string {
+	if t == nil || t.Plan == nil || t.Reply.Message == nil {
+		return ""
 	}
+	last := t.Reply.Message.Text()
 	for _, a := range t.Plan.Actions {
 		if t.Output(a.CallID) {
 			last = string(a.Input)
 		}
 	}
-	d.emit(run.Finished{
-		ExitReason: run.ExitParseErrors, Partial: last,
-		Output: "The agent stopped because the model gave no output that fits the schema that was asked for.",
-	})
+	return last
 }
 
 // unreadable is why an output is none, in words for the model.
