@@ -33,7 +33,13 @@ type Client struct {
 	lastTools *toolset
 }
 
-var _ model.Model = (*Client)(nil)
+var (
+	_ model.Model      = (*Client)(nil)
+	_ model.Identified = (*Client)(nil)
+)
+
+// Identity implements [model.Identified].
+func (c *Client) Identity() (name string, window int64) { return c.opts.Name, c.opts.ContextWindow }
 
 // New returns a client of the endpoint that opts describe. It does not connect.
 func New(opts Options) (*Client, error) {
@@ -138,6 +144,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	if !errors.As(err, &failed) {
 		return nil, false, err
 	}
+	failed.Usage = d.spent(g.req)
 	var q *profile
 	var what string
 	if d.choices == 0 { // nothing was shown that would be shown again

@@ -25,6 +25,9 @@ type Options struct {
 	// Authorization header.
 	APIKey string
 
+	// ContextWindow is how many tokens the model takes, for those who choose between
+	// models. Zero: not known.
+	ContextWindow int64
 	// Temperature is not sent when nil; zero is sent as zero.
 	Temperature *float64
 	// MaxOutputTokens bounds one reply. Zero: not sent.
