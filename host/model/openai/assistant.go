@@ -52,7 +52,7 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 // assistantContent is the text, or the parts as they came, thinking included,
 // while they still say what the message says: hooks may have rewritten it.
 func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (content json.RawMessage, asItCame bool, err error) {
-	text := visibleAssistantText(m)
+	text := textOf(m)
 	if len(raw) > 0 {
 		parts, err := readContent(raw)
 		if err == nil && parts.text == text && parts.thinking == m.Reasoning {
@@ -64,15 +64,6 @@ func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (conte
 	}
 	content, err = marshal(text)
 	return content, false, err
-}
-
-func visibleAssistantText(m *model.Message) string {
-	for i := range m.Content {
-		if m.Content[i].Type != model.TextPart {
-			return visibleText(m)
-		}
-	}
-	return m.Text()
 }
 
 func encodeCalls(m *model.Message, open []openCall, ownOrigin bool) (json.RawMessage, error) {

@@ -60,7 +60,7 @@ func New(opts Options) (*Client, error) {
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
 		url:     base.JoinPath("chat", "completions").String(),
 		http:    newHTTPClient(&opts),
-		profile: newProfile("openai:"+base.Host, base.Hostname() == "api.openai.com"),
+		profile: opts.Compat.profile("openai:" + base.Host),
 	}, nil
 }
 

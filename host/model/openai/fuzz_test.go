@@ -118,7 +118,7 @@ func checkReply(t *testing.T, reply *model.Reply, err error) {
 		req.Messages = append(req.Messages, model.Message{Role: model.Tool, CallID: c.ID})
 	}
 	for _, origin := range []string{"openai:fuzz", "openai:other"} {
-		out, err := newProfile(origin, false).encode(req)
+		out, err := (&Compat{}).profile(origin).encode(req)
 		if err != nil {
 			t.Fatalf("the reply cannot be sent back: %v", err)
 		}
