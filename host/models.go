@@ -20,7 +20,7 @@ type models struct {
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	client    *openai.Client
+	clients   []*openai.Client // of the model and its fallbacks
 	recording *replay.Recording
 }
 
@@ -53,31 +53,54 @@ func (m *models) play(path string) (model.Model, error) {
 }
 
 func (m *models) dial(conf *manifest.Model) (model.Model, error) {
-	if m.client != nil {
-		return m.client, nil
+	if m.clients == nil {
+		for _, one := range conf.Chain() {
+			client, err := openai.New(m.options(&one))
+			if err != nil {
+				m.clients = nil
+				return nil, err
+			}
+			m.clients = append(m.clients, client)
+		}
 	}
-	var err error
-	m.client, err = openai.New(openai.Options{
-		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: string(conf.APIKey),
+	if len(m.clients) == 1 {
+		return m.clients[0], nil
+	}
+	all := make([]model.Model, len(m.clients))
+	for i, c := range m.clients {
+		all[i] = c
+	}
+	return model.Fallback(all...), nil
+}
+
+func (m *models) options(conf *manifest.Model) openai.Options {
+	return openai.Options{
+		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: string(conf.APIKey), ContextWindow: conf.ContextWindow,
 		Temperature: conf.Temperature, MaxOutputTokens: conf.MaxOutputTokens,
-		Stream: conf.Stream == nil || *conf.Stream, Extra: conf.Extra, Timeout: time.Duration(conf.Timeout),
+		Stream: *conf.Stream, Extra: conf.Extra, Timeout: time.Duration(conf.Timeout),
 		Retry: model.Backoff{
 			Attempts: conf.Retry.Attempts, Initial: time.Duration(conf.Retry.Initial), Max: time.Duration(conf.Retry.Max),
 		},
+		Compat: compatOf(&conf.Compat),
 		Logger: m.log,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return m.client, nil
+}
+
+func compatOf(c *manifest.Compat) openai.Compat {
+	return openai.Compat{
+		Reasoning: c.Reasoning, CallIDs: c.CallIDs, SystemRole: c.SystemRole, MaxTokens: c.MaxTokens,
+		Order: c.Order, Schemas: c.Schemas, Omit: c.Omit,
+		NoImages: c.Images != nil && !*c.Images, NoFiles: c.Files != nil && !*c.Files,
+	}
 }
 
 // close lets go of connections that are kept open.
 func (m *models) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.client != nil {
-		return m.client.Close()
+	var errs []error
+	for _, c := range m.clients {
+		errs = append(errs, c.Close())
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -209,7 +209,7 @@ type Failed struct {
 	Err Failure `json:"error"`
 	// Usage is what model calls cost that came to nothing; zero: nothing that is known.
 	Usage  model.Usage `json:"usage,omitzero"`
-	Cost   float64     `json:"cost,omitempty"` // of Usage, in the currency of the prices; 0: there are none
+	Cost   float64     `json:"cost,omitempty"`   // of Usage, in the currency of the prices; 0: there are none
 	Result *Result     `json:"result,omitempty"` // as in Finished
 }
 
