@@ -11,7 +11,6 @@ import (
 	_ "image/png"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	api "github.com/sashabaranov/go-openai"
 
@@ -76,28 +75,10 @@ func (p *profile) encodeFile(part *model.Part) (any, error) {
 
 // fileText is a file that is text, with its name before it.
 func fileText(part *model.Part) (string, bool) {
-	if part.Type != model.FilePart || len(part.Data) == 0 || !utf8.Valid(part.Data) || bytes.IndexByte(part.Data, 0) >= 0 || !textual(part.MIME) {
+	if !part.IsTextFile() {
 		return "", false
 	}
 	return fmt.Sprintf("[%s]\n%s", describe(part), part.Data), true
-}
-
-// textual says that a type is one of text. Of a file without one its bytes decide.
-func textual(mime string) bool {
-	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
-	mime = strings.TrimSpace(mime)
-	kind, name, _ := strings.Cut(mime, "/")
-	switch {
-	case mime == "", kind == "text", strings.HasSuffix(name, "+json"), strings.HasSuffix(name, "+xml"):
-		return true
-	case kind != "application":
-		return false
-	}
-	switch strings.TrimPrefix(name, "x-") {
-	case "json", "jsonl", "ndjson", "xml", "yaml", "toml", "javascript", "ecmascript", "typescript", "sh", "csv", "sql", "octet-stream":
-		return true
-	}
-	return false
 }
 
 // describe says what a part that is no text is, on one line.
