@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -141,6 +142,23 @@ func TestWhatABrokenStreamCostCounts(t *testing.T) {
 	var failed *host.RunError
 	if _, err := h.Ask(t.Context(), "go"); !errors.As(err, &failed) || failed.Result.TokenUsage.TotalTokens == 0 {
 		t.Errorf("error %v, result %+v", err, failed)
+	}
+}
+
+func TestAFallbackCostsByItsOwnPrices(t *testing.T) {
+	for want, prices := range map[float64]manifest.Prices{
+		10e-6 + 2*5e-6:     {}, // as the first model's
+		3*10e-6 + 100*5e-6: {Input: 3, Output: 100},
+	} {
+		first, second := modeltest.Server(t, leaky(401)), modeltest.Server(t, modeltest.Text("ok"))
+		h := chained(t, manifest.Model{
+			Name: "a", BaseURL: first.URL, Prices: manifest.Prices{Input: 1, Output: 2},
+			Fallback: []manifest.Fallback{{Name: "b", BaseURL: second.URL, Prices: prices}},
+		}, nil)
+		end, err := h.Ask(t.Context(), "go")
+		if err != nil || math.Abs(end.Result.Cost-want) > 1e-9 {
+			t.Errorf("%+v: cost %v, want %v, %v", prices, end.Result.Cost, want, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -70,7 +71,31 @@ func (m *models) dial(conf *manifest.Model) (model.Model, error) {
 	for i, c := range m.clients {
 		all[i] = c
 	}
+	for i, f := range conf.Fallback {
+		if f.Prices != (manifest.Prices{}) {
+			all[i+1] = priced{m.clients[i+1], pricesOf(f.Prices)}
+		}
+	}
 	return model.Fallback(all...), nil
+}
+
+// priced is a client whose tokens have prices of their own.
+type priced struct {
+	*openai.Client
+	prices model.Prices
+}
+
+// Generate implements [model.Model].
+func (p priced) Generate(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+	reply, err := p.Client.Generate(ctx, req, sink)
+	if err == nil {
+		reply.Prices = &p.prices
+	}
+	return reply, err
+}
+
+func pricesOf(p manifest.Prices) model.Prices {
+	return model.Prices{Input: p.Input, Cached: p.Cached, Output: p.Output}
 }
 
 func (m *models) options(conf *manifest.Model) openai.Options {

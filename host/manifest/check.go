@@ -209,9 +209,6 @@ func (c *checker) budgets() {
 	}
 	p := c.Model.Prices
 	c.price("agent.max_cost", a.MaxCost, 1e9)
-	c.price("model.prices.input", p.Input, 1e6)
-	c.price("model.prices.cached", p.Cached, 1e6)
-	c.price("model.prices.output", p.Output, 1e6)
 	if a.MaxCost > 0 && p == (Prices{}) {
 		c.fail("agent.max_cost", "what a run costs is not known: give model.prices")
 	}

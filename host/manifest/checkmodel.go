@@ -24,6 +24,9 @@ func (c *checker) endpoint(field string, m *Model) {
 	c.between(field+".retry.attempts", int64(m.Retry.Attempts), 1, 20)
 	c.duration(field+".retry.initial", m.Retry.Initial, time.Hour)
 	c.duration(field+".retry.max", m.Retry.Max, time.Hour)
+	c.price(field+".prices.input", m.Prices.Input, 1e6)
+	c.price(field+".prices.cached", m.Prices.Cached, 1e6)
+	c.price(field+".prices.output", m.Prices.Output, 1e6)
 	c.encodable(field+".extra", m.Extra)
 	for _, key := range sortedKeys(m.Extra) {
 		if ofTheLoop(key) {

@@ -27,7 +27,7 @@ func (f *Fallback) alone() *Model {
 	return &Model{
 		Name: f.Name, BaseURL: f.BaseURL, APIKey: f.APIKey, ContextWindow: f.ContextWindow,
 		Temperature: f.Temperature, MaxOutputTokens: f.MaxOutputTokens, Stream: f.Stream,
-		Timeout: f.Timeout, Retry: f.Retry, Extra: f.Extra, Compat: f.Compat,
+		Timeout: f.Timeout, Retry: f.Retry, Prices: f.Prices, Extra: f.Extra, Compat: f.Compat,
 	}
 }
 
@@ -54,6 +54,7 @@ func (f *Fallback) over(m *Model) *Model {
 	out.Retry.Attempts = cmp.Or(f.Retry.Attempts, m.Retry.Attempts)
 	out.Retry.Initial = cmp.Or(f.Retry.Initial, m.Retry.Initial)
 	out.Retry.Max = cmp.Or(f.Retry.Max, m.Retry.Max)
+	out.Prices = cmp.Or(f.Prices, m.Prices)
 	if f.Extra != nil {
 		out.Extra = f.Extra
 	}

@@ -13,7 +13,7 @@ import (
 func TestAFallbackInheritsWhatItDoesNotSay(t *testing.T) {
 	first := Model{
 		Name: "a", BaseURL: "https://h.example/v1", APIKey: "key-of-a", ContextWindow: 9, Temperature: new(1.0), MaxOutputTokens: 7,
-		Stream: new(false), Timeout: Duration(time.Second), Retry: Retry{2, Duration(time.Second), Duration(time.Minute)},
+		Stream: new(false), Timeout: Duration(time.Second), Retry: Retry{2, Duration(time.Second), Duration(time.Minute)}, Prices: Prices{Input: 1},
 		Extra: map[string]any{"seed": 1}, Compat: Compat{Order: "alternate"},
 	}
 	second := first
@@ -22,14 +22,14 @@ func TestAFallbackInheritsWhatItDoesNotSay(t *testing.T) {
 	third.Temperature, third.Retry.Attempts, third.Extra, third.Compat = new(0.0), 5, map[string]any{}, Compat{Images: new(false)}
 	fourth := Model{
 		Provider: "openai", Name: "d", BaseURL: "http://localhost:1/v1", APIKey: "key-of-d", ContextWindow: 5, Temperature: new(1.0), MaxOutputTokens: 8,
-		Stream: new(true), Timeout: Duration(time.Minute), Retry: Retry{3, Duration(2 * time.Second), Duration(time.Hour)}, Extra: map[string]any{"seed": 1},
+		Stream: new(true), Timeout: Duration(time.Minute), Retry: Retry{3, Duration(2 * time.Second), Duration(time.Hour)}, Prices: Prices{Output: 3}, Extra: map[string]any{"seed": 1},
 	}
 	first.Fallback = []Fallback{
 		{Name: "b"},
 		{Temperature: new(0.0), Retry: Retry{Attempts: 5}, Extra: map[string]any{}, Compat: Compat{Images: new(false)}},
 		{
 			Name: "d", BaseURL: "http://localhost:1/v1", APIKey: "key-of-d", ContextWindow: 5, MaxOutputTokens: 8, Stream: new(true),
-			Timeout: Duration(time.Minute), Retry: Retry{3, Duration(2 * time.Second), Duration(time.Hour)},
+			Timeout: Duration(time.Minute), Retry: Retry{3, Duration(2 * time.Second), Duration(time.Hour)}, Prices: Prices{Output: 3},
 		},
 	}
 	got := first.Chain()

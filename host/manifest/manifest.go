@@ -106,6 +106,8 @@ type Fallback struct {
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// When a model call is made again. Default: each field as the first model's.
 	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
+	// What tokens cost. Default: as the first model's.
+	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// Merged into the body of each request, instead of the first model's extra.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
 	// How the endpoint wants to be spoken to. Default: as the first model's at the same host.

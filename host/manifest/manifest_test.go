@@ -78,7 +78,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Fallback: []Fallback{{
 				Name: "gpt-5-nano", BaseURL: "http://localhost:11434/v1", ContextWindow: 8000, Temperature: new(0.5), MaxOutputTokens: 100,
 				Stream: new(false), Timeout: Duration(10 * time.Second), Retry: Retry{2, Duration(time.Second), Duration(2 * time.Second)},
-				Extra: map[string]any{"seed": int64(1)}, Compat: Compat{Order: "alternate"},
+				Prices: Prices{Input: 2}, Extra: map[string]any{"seed": int64(1)}, Compat: Compat{Order: "alternate"},
 			}},
 			Compat: Compat{
 				Reasoning: "never", CallIDs: "short", SystemRole: "developer", MaxTokens: "max_tokens", Order: "any", Schemas: "plain",

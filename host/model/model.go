@@ -55,6 +55,8 @@ type Reply struct {
 	// Retried is what attempts before this reply cost, of other models too, beside
 	// Usage; zero: there were none, or they cost nothing that is known.
 	Retried Usage
+	// Prices are those of the model that answered; nil: of the one that was asked.
+	Prices *Prices
 	// DroppedCalls counts calls that were cut off and are not part of Message.
 	DroppedCalls int
 	// Warnings tell the operator what was odd about the reply and how it was

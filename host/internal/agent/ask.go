@@ -43,7 +43,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 	}
 	d.flushCall()
 	spent := reply.Usage.Add(reply.Retried)
-	d.meter.spend(spent, d.Prices.Cost(spent))
+	d.meter.spend(spent, d.pricesOf(reply).Cost(spent))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
 		d.showText(text)
 	}
@@ -172,6 +172,15 @@ func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply
 	return reply, nil
 }
 
+// pricesOf are the prices by which a reply is counted, what was spent before it came
+// included.
+func (d *driver) pricesOf(r *model.Reply) model.Prices {
+	if r.Prices != nil {
+		return *r.Prices
+	}
+	return d.Prices
+}
+
 // reply records what the model said. Calls of a reply that was cut off are
 // dropped, since nobody knows what they would have become, and a message that
 // no provider would take back is not kept.
@@ -188,7 +197,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 	}
 	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
 	body := run.Replied{
-		Step: step, Usage: usage, Cost: d.Prices.Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Step: step, Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	d.unanswered = model.Usage{}
@@ -309,6 +318,7 @@ func (d *driver) fail(err error) {
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
 		spent = spent.Add(me.Usage)
+		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
 		if me.Partial != "" {
 			f.Partial = me.Partial
 		}

@@ -61,7 +61,7 @@ func (d *driver) closing(r *model.Reply) run.Replied {
 	m.ToolCalls = nil
 	usage := r.Usage.Add(r.Retried)
 	body := run.Replied{
-		Usage: usage, Cost: d.Prices.Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	if d.readable(&m) {
