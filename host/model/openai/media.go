@@ -1,14 +1,10 @@
 package openai
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"image"
-	_ "image/gif"  // an image of a tool is looked at
-	_ "image/jpeg" // before it is sent
-	_ "image/png"
 	"net/http"
 	"strings"
 
@@ -18,10 +14,8 @@ import (
 	"github.com/wagent-dev/wagent/host/visible"
 )
 
-// A conversation in which one image is refused is refused with each further step,
-// so that a tool which gives a broken one would end its run. And an image of a tool
-// is sent by its bytes alone: the endpoint that fetches an address for a guest
-// carries out what the guest put into it.
+// An image of a tool is sent by its bytes alone: the endpoint that fetches an address
+// for a guest carries out what the guest put into it.
 
 const maxFileName = 200 // bytes
 
@@ -51,7 +45,7 @@ func (p *profile) encodeImage(part *model.Part) (any, error) {
 	case url == "":
 		return nil, errors.New("an image without data or URL")
 	case p.noImages:
-		return textPart(notShown(part, "the endpoint takes no images")), nil
+		return textPart(part.NotShown("the endpoint takes no images")), nil
 	}
 	return api.ChatMessagePart{
 		Type: api.ChatMessagePartTypeImageURL, ImageURL: &api.ChatMessageImageURL{URL: url},
@@ -66,10 +60,10 @@ func (p *profile) encodeFile(part *model.Part) (any, error) {
 	case len(part.Data) == 0:
 		return nil, errors.New("a file without data: this endpoint takes no URL of a file")
 	case p.noFiles:
-		return textPart(notShown(part, "the endpoint takes no files")), nil
+		return textPart(part.NotShown("the endpoint takes no files")), nil
 	}
 	return map[string]any{"type": "file", "file": map[string]string{
-		"filename": part.Name, "file_data": dataURL(part),
+		"filename": cmp.Or(part.Name, "file"), "file_data": dataURL(part),
 	}}, nil
 }
 
@@ -78,26 +72,7 @@ func fileText(part *model.Part) (string, bool) {
 	if !part.IsTextFile() {
 		return "", false
 	}
-	return fmt.Sprintf("[%s]\n%s", describe(part), part.Data), true
-}
-
-// describe says what a part that is no text is, on one line.
-func describe(part *model.Part) string {
-	var b strings.Builder
-	b.WriteString(string(part.Type))
-	for _, s := range []string{part.Name, part.MIME} {
-		if s != "" {
-			b.WriteString(" " + visible.Line(s, maxFileName))
-		}
-	}
-	if len(part.Data) > 0 {
-		fmt.Fprintf(&b, " of %d bytes", len(part.Data))
-	}
-	return b.String()
-}
-
-func notShown(part *model.Part, why string) string {
-	return "(" + describe(part) + ", not shown: " + why + ")"
+	return fmt.Sprintf("[%s]\n%s", part.Describe(), part.Data), true
 }
 
 func dataURL(part *model.Part) string {
@@ -111,48 +86,16 @@ func dataURL(part *model.Part) string {
 // carried returns a part of a tool's result as it is sent beside the results, with
 // the type that its bytes have. Why says why it is not sent.
 func (p *profile) carried(part *model.Part) (out model.Part, why string) {
-	out = model.Part{Type: part.Type, Data: part.Data, Name: part.Name}
-	out.MIME, _, _ = strings.Cut(http.DetectContentType(part.Data), ";")
-	switch part.Type {
-	case model.ImagePart:
-		switch {
-		case len(part.Data) == 0:
-			return out, "it has no data"
-		case p.noImages:
-			return out, "the endpoint takes no images"
-		case !drawable(out.MIME, part.Data):
-			return out, "it is no PNG, JPEG, GIF or WebP image"
-		}
-	case model.FilePart:
-		switch {
-		case len(part.Data) == 0:
-			return out, "it has no data"
-		case p.noFiles:
-			return out, "the endpoint takes no files"
-		case out.MIME != "application/pdf":
-			return out, "it is neither text nor PDF"
-		}
-		if out.Name == "" {
-			out.Name = "file.pdf"
-		}
-		out.Name = visible.Line(out.Name, maxFileName)
-	default:
-		return out, "its type is not known"
+	out = model.Part{Type: part.Type, MIME: part.Sniff(), Data: part.Data, Name: part.Name}
+	switch {
+	case part.Type == model.ImagePart && p.noImages:
+		return out, "the endpoint takes no images"
+	case part.Type == model.FilePart && p.noFiles:
+		return out, "the endpoint takes no files"
+	case part.Type == model.FilePart:
+		out.Name = visible.Line(cmp.Or(part.Name, "file.pdf"), maxFileName)
 	}
-	return out, ""
-}
-
-// drawable says that data begins as an image of a type that models take. Nothing of
-// it is unpacked.
-func drawable(mime string, data []byte) bool {
-	switch mime {
-	case "image/png", "image/jpeg", "image/gif":
-		size, _, err := image.DecodeConfig(bytes.NewReader(data))
-		return err == nil && size.Width > 0 && size.Height > 0
-	case "image/webp":
-		return true
-	}
-	return false
+	return out, part.Unfit()
 }
 
 // carries says that something of a tool's result is sent beside it.
@@ -212,7 +155,7 @@ func (p *profile) partText(part *model.Part) string {
 		return text
 	}
 	if _, why := p.carried(part); why != "" {
-		return notShown(part, why)
+		return part.NotShown(why)
 	}
-	return "(" + describe(part) + ": it is in the message after the results)"
+	return "(" + part.Describe() + ": it is in the message after the results)"
 }

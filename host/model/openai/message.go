@@ -182,7 +182,7 @@ func otherText(m *model.Message) string {
 		}
 		text, ok := fileText(part)
 		if !ok {
-			text = notShown(part, "a message of the "+string(m.Role)+" is text")
+			text = part.NotShown("a message of the " + string(m.Role) + " is text")
 		}
 		out = append(out, text)
 	}
