@@ -145,6 +145,31 @@ func TestWhatABrokenStreamCostCounts(t *testing.T) {
 	}
 }
 
+// signed is a provider's reply with a call and a member that is for its model alone.
+func signed(model string) modeltest.Turn {
+	return modeltest.Turn{HTTP: func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","reasoning_details":[{"signature":"of %s"}],`+
+			`"tool_calls":[{"id":"c","type":"function","function":{"name":"nope","arguments":"{}"}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`, model)
+	}}
+}
+
+func TestWhatAModelSignedGoesBackToItselfAlone(t *testing.T) {
+	// First a, then b because a is down, then both again: they have one address.
+	end := modeltest.Server(t, signed("a"), leaky(401), signed("b"), leaky(401), modeltest.Text("ok"))
+	h := chained(t, manifest.Model{Name: "a", BaseURL: end.URL, Fallback: []manifest.Fallback{{Name: "b"}}}, nil)
+	if _, err := h.Ask(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{1: "of a", 2: "", 3: "of a", 4: "of b"} {
+		body := string(end.Exchanges()[i].Body)
+		for _, by := range []string{"of a", "of b"} {
+			if strings.Contains(body, by) != (by == want) {
+				t.Errorf("request %d: %s", i+1, body)
+			}
+		}
+	}
+}
+
 func TestAFallbackCostsByItsOwnPrices(t *testing.T) {
 	for want, prices := range map[float64]manifest.Prices{
 		10e-6 + 2*5e-6:     {}, // as the first model's

@@ -55,8 +55,10 @@ func (m *models) play(path string) (model.Model, error) {
 
 func (m *models) dial(conf *manifest.Model) (model.Model, error) {
 	if m.clients == nil {
-		for _, one := range conf.Chain() {
-			client, err := openai.New(m.options(&one))
+		for i, one := range conf.Chain() {
+			opts := m.options(&one)
+			opts.Apart = i > 0
+			client, err := openai.New(opts)
 			if err != nil {
 				m.clients = nil
 				return nil, err

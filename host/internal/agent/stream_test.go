@@ -26,7 +26,9 @@ func overHTTP(t *testing.T, stream bool, edit func(*agent.Agent), turns ...model
 		t.Fatal(err)
 	}
 	defer c.Close()
-	events, _ := finish(t, t.Context(), newAgent(t, c, edit))
+	a := newAgent(t, c, edit)
+	a.Parallel = 1 // calls that run at once end in the order that they happen to
+	events, _ := finish(t, t.Context(), a)
 	var stored bytes.Buffer
 	for _, e := range events {
 		if e.Transient() {

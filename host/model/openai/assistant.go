@@ -21,9 +21,12 @@ func (p *profile) echoes(m *model.Message) bool {
 	return false
 }
 
+// own says that the members of m which are not known go back with it.
+func (p *profile) own(m *model.Message) bool { return m.Origin == p.origin && !p.noExtra }
+
 func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, error) {
 	members := make(map[string]json.RawMessage)
-	if m.Origin == p.origin {
+	if p.own(m) {
 		if err := addUnknown(members, m.Extra); err != nil {
 			return nil, err
 		}
@@ -42,7 +45,7 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 	}
 	delete(members, "tool_calls")
 	if len(m.ToolCalls) > 0 {
-		if members["tool_calls"], err = encodeCalls(m, calls, m.Origin == p.origin); err != nil {
+		if members["tool_calls"], err = encodeCalls(m, calls, p.own(m)); err != nil {
 			return nil, err
 		}
 	}

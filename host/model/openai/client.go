@@ -56,11 +56,15 @@ func New(opts Options) (*Client, error) {
 			return nil, fmt.Errorf("model %q: extra %q: %w", opts.Name, key, err)
 		}
 	}
+	origin := "openai:" + base.Host
+	if opts.Apart {
+		origin += "/" + opts.Name
+	}
 	return &Client{
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
 		url:     base.JoinPath("chat", "completions").String(),
 		http:    newHTTPClient(&opts),
-		profile: opts.Compat.profile("openai:" + base.Host),
+		profile: opts.Compat.profile(origin),
 	}, nil
 }
 

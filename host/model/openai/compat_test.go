@@ -324,3 +324,32 @@ func TestExtraIsMergedIntoEachRequest(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A model that is asked instead of another one at the same endpoint is given what that
+// one signed.
+func TestCase26WhatAnotherModelSignedIsLeftOut(t *testing.T) {
+	signed := func(sent map[string]any) bool {
+		return anyMessage(sent, func(m map[string]any) bool {
+			return m["reasoning_details"] != nil || strings.Contains(fmt.Sprint(m), "sig==")
+		})
+	}
+	server := refuses(t, 400, `{"error":{"message":"messages.1: Invalid signature in thinking block"}}`, signed)
+	c := call("1", "a")
+	c.Extra = json.RawMessage(`{"extra_content":{"google":{"thought_signature":"sig=="}}}`)
+	req := turn("openai:"+strings.TrimPrefix(server.url, "http://"), model.Message{
+		Extra: json.RawMessage(`{"reasoning_details":[{"signature":"sig=="}]}`), ToolCalls: []model.ToolCall{c},
+	}, "r")
+	req.Memo = new(model.Memo)
+	generate(t, server, req)
+	if server.count() != 2 {
+		t.Errorf("%d requests", server.count())
+	}
+	wantSameIDs(t, server, 1, 1)
+	// One that is missing is not mended by leaving out the others.
+	server = serve(t, status(400, `{"error":{"message":"Function call is missing a thought_signature in functionCall parts."}}`))
+	req.Messages[1].Origin = "openai:" + strings.TrimPrefix(server.url, "http://")
+	failure(t, server, req)
+	if server.count() != 1 {
+		t.Errorf("%d requests", server.count())
+	}
+}

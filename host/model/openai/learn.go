@@ -26,6 +26,7 @@ func (c *Client) learn(p *profile, e *model.Error, sent *encoded, tools *toolset
 	for _, lesson := range []func() (*profile, string){
 		func() (*profile, string) { return learnIDs(p, text) },
 		func() (*profile, string) { return learnReasoning(p, text, sent) },
+		func() (*profile, string) { return learnExtra(p, text, sent) },
 		func() (*profile, string) { return c.learnMaxTokens(p, e.Param, text) },
 		func() (*profile, string) { return c.learnParam(p, e.Param, text) },
 		func() (*profile, string) { return learnRole(p, e.Param, text) },
@@ -58,6 +59,16 @@ func learnReasoning(p *profile, text string, sent *encoded) (*profile, string) {
 		echo = echoNever
 	}
 	return p.with(func(q *profile) { q.echo, q.echoLearned = echo, true }), "reasoning in the history"
+}
+
+// learnExtra leaves out what another model at the same endpoint signed: it is for that
+// model alone. Where a signature is missing, there is nothing to leave out.
+func learnExtra(p *profile, text string, sent *encoded) (*profile, string) {
+	if !sent.extra || !containsAny(text, "signature", "reasoning_details", "thinking block", "extra_content") ||
+		containsAny(text, "missing", "required", "must be passed") {
+		return nil, ""
+	}
+	return p.with(func(q *profile) { q.noExtra = true }), "no members that are not known"
 }
 
 func (c *Client) learnMaxTokens(p *profile, param, text string) (*profile, string) {

@@ -20,6 +20,7 @@ type encoded struct {
 	parts       [][]byte
 	reasoning   bool // some reasoning is sent back
 	nullContent bool // some assistant message has null for content
+	extra       bool // members that are not known go back
 	calls       bool // there are calls in the history
 	images      bool // images of tools are sent
 	files       bool // files of tools are sent
@@ -55,6 +56,12 @@ func (e *encoded) note(m *outgoing, p *profile) {
 	}
 	if m.Role != model.Assistant {
 		return
+	}
+	if p.own(m.Message) {
+		e.extra = e.extra || len(m.Extra) > 0
+		for i := range m.ToolCalls {
+			e.extra = e.extra || len(m.ToolCalls[i].Extra) > 0
+		}
 	}
 	e.reasoning = e.reasoning || p.echoes(m.Message)
 	if len(m.ToolCalls) > 0 {

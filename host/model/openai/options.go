@@ -43,6 +43,10 @@ type Options struct {
 	Extra map[string]any
 	// Compat says how the endpoint wants to be spoken to.
 	Compat Compat
+	// Apart says that another model at the same endpoint takes part in the same
+	// conversations: what each signed or thought goes back to itself alone. False:
+	// it goes back to the endpoint.
+	Apart bool
 
 	// Timeout bounds one attempt, from dialling to the last byte. Zero: 2
 	// minutes.

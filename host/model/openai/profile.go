@@ -37,6 +37,7 @@ type profile struct {
 	emptyContent     bool // "" and not null beside calls
 	flatten          bool // without tools, calls in the history are told as text
 	plainSchemas     bool // tools without the less common words of JSON Schema
+	noExtra          bool // members that are not known do not go back
 	noImages         bool // images are told as text
 	noFiles          bool // files likewise, but for those that are text
 	completionTokens bool // max_completion_tokens and not max_tokens
@@ -72,7 +73,7 @@ func (p *profile) name() string {
 	b.WriteByte(' ')
 	b.WriteByte('0' + byte(p.echo))
 	b.WriteByte('0' + byte(p.system))
-	for _, set := range []bool{p.shortIDs, p.emptyContent, p.noImages, p.noFiles} {
+	for _, set := range []bool{p.shortIDs, p.emptyContent, p.noExtra, p.noImages, p.noFiles} {
 		if set {
 			b.WriteByte('1')
 		} else {
