@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -20,7 +21,7 @@ type models struct {
 	log      *slog.Logger
 
 	mu        sync.Mutex
-	client    *openai.Client
+	clients   []*openai.Client // of the model and its fallbacks
 	recording *replay.Recording
 }
 
@@ -53,31 +54,80 @@ func (m *models) play(path string) (model.Model, error) {
 }
 
 func (m *models) dial(conf *manifest.Model) (model.Model, error) {
-	if m.client != nil {
-		return m.client, nil
+	if m.clients == nil {
+		for i, one := range conf.Chain() {
+			opts := m.options(&one)
+			opts.Apart = i > 0
+			client, err := openai.New(opts)
+			if err != nil {
+				m.clients = nil
+				return nil, err
+			}
+			m.clients = append(m.clients, client)
+		}
 	}
-	var err error
-	m.client, err = openai.New(openai.Options{
-		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: string(conf.APIKey),
+	if len(m.clients) == 1 {
+		return m.clients[0], nil
+	}
+	all := make([]model.Model, len(m.clients))
+	for i, c := range m.clients {
+		all[i] = c
+	}
+	for i, f := range conf.Fallback {
+		if f.Prices != (manifest.Prices{}) {
+			all[i+1] = priced{m.clients[i+1], pricesOf(f.Prices)}
+		}
+	}
+	return model.Fallback(all...), nil
+}
+
+// priced is a client whose tokens have prices of their own.
+type priced struct {
+	*openai.Client
+	prices model.Prices
+}
+
+// Generate implements [model.Model].
+func (p priced) Generate(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+	reply, err := p.Client.Generate(ctx, req, sink)
+	if err == nil {
+		reply.Prices = &p.prices
+	}
+	return reply, err
+}
+
+func pricesOf(p manifest.Prices) model.Prices {
+	return model.Prices{Input: p.Input, Cached: p.Cached, Output: p.Output}
+}
+
+func (m *models) options(conf *manifest.Model) openai.Options {
+	return openai.Options{
+		Name: conf.Name, BaseURL: conf.BaseURL, APIKey: string(conf.APIKey), ContextWindow: conf.ContextWindow,
 		Temperature: conf.Temperature, MaxOutputTokens: conf.MaxOutputTokens,
-		Stream: conf.Stream == nil || *conf.Stream, Extra: conf.Extra, Timeout: time.Duration(conf.Timeout),
+		Stream: *conf.Stream, Extra: conf.Extra, Timeout: time.Duration(conf.Timeout),
 		Retry: model.Backoff{
 			Attempts: conf.Retry.Attempts, Initial: time.Duration(conf.Retry.Initial), Max: time.Duration(conf.Retry.Max),
 		},
+		Compat: compatOf(&conf.Compat),
 		Logger: m.log,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return m.client, nil
+}
+
+func compatOf(c *manifest.Compat) openai.Compat {
+	return openai.Compat{
+		Reasoning: c.Reasoning, CallIDs: c.CallIDs, SystemRole: c.SystemRole, MaxTokens: c.MaxTokens,
+		Order: c.Order, Schemas: c.Schemas, Omit: c.Omit,
+		NoImages: c.Images != nil && !*c.Images, NoFiles: c.Files != nil && !*c.Files,
+	}
 }
 
 // close lets go of connections that are kept open.
 func (m *models) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.client != nil {
-		return m.client.Close()
+	var errs []error
+	for _, c := range m.clients {
+		errs = append(errs, c.Close())
 	}
-	return nil
+	return errors.Join(errs...)
 }

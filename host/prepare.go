@@ -106,7 +106,7 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Tokens: m.Agent.MaxTotalTokens, Cost: m.Agent.MaxCost, Calls: m.Agent.MaxToolCalls, CallsOf: m.Agent.MaxCallsPerTool,
 		Repeats: *m.Agent.MaxRepeatedCalls,
 	}
-	a.Prices = model.Prices{Input: m.Model.Prices.Input, Cached: m.Model.Prices.Cached, Output: m.Model.Prices.Output}
+	a.Prices = pricesOf(m.Model.Prices)
 	b.over(a)
 	return a
 }

@@ -34,7 +34,7 @@ func previewText(p *host.Preview, st style) string {
 	var b strings.Builder
 	for i := range p.Messages {
 		msg := &p.Messages[i]
-		fmt.Fprintf(&b, "%s\n%s\n", st.bold(string(msg.Role)), indent(visible.Text(msg.Text())))
+		fmt.Fprintf(&b, "%s\n%s\n", st.bold(string(msg.Role)), indent(partsText(msg.Content)))
 	}
 	fmt.Fprintln(&b, st.bold("tools"))
 	if len(p.Tools) == 0 {

@@ -35,6 +35,7 @@ type runFlags struct {
 	maxDuration time.Duration
 	tools       []string
 	state       []string
+	attach      []string
 	dryRun      bool
 }
 
@@ -60,6 +61,7 @@ func newRun(a *app) *cobra.Command {
 	flags.DurationVar(&f.maxDuration, "max-duration", 0, "longest time, instead of the manifest's")
 	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
 	flags.StringArrayVar(&f.state, "state", nil, "KEY=JSON: what a key of agent.state has at first (may be repeated)")
+	flags.StringArrayVar(&f.attach, "attach", nil, "send this image or file with the prompt (may be repeated)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and call nothing")
 	a.completeTools(cmd, &f.file)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd, &f, args[0]) }
@@ -166,6 +168,11 @@ func (a *app) input(cmd *cobra.Command, f *runFlags, prompt string) (host.Input,
 		return in, errors.New("the prompt is empty")
 	}
 	in = host.Text(strings.ToValidUTF8(prompt, "\ufffd"))
+	parts, err := attachments(f.attach)
+	if err != nil {
+		return in, err
+	}
+	in.Messages[0].Content = append(in.Messages[0].Content, parts...)
 	in.Tools = f.tools
 	if in.State, err = givenState(f.state); err != nil {
 		return in, err

@@ -96,9 +96,12 @@ func (v *textView) retried(r run.Retried) {
 	// The model's error counts the attempts as well.
 	why := strings.TrimSuffix(r.Error, fmt.Sprintf(", after %d attempts", r.Attempt))
 	line := "model: " + visible.Line(strings.TrimPrefix(why, "model: "), maxReason)
-	if r.WaitMS > 0 {
+	switch {
+	case r.Model != "":
+		line += ": " + visible.Line(r.Model, maxLog) + " is asked instead"
+	case r.WaitMS > 0:
 		line += fmt.Sprintf(": attempt %d in %s", r.Attempt+1, millisText(float64(r.WaitMS)))
-	} else {
+	default:
 		line += fmt.Sprintf(": attempt %d", r.Attempt+1)
 	}
 	if v.streams() && v.said.Len() > 0 {

@@ -136,28 +136,11 @@ func (c *checker) model() {
 	case m.Provider == "replay":
 		c.fail("model", `the field "recording" is missing: provider replay plays it`)
 	}
-	c.address("model.base_url", m.BaseURL)
-	if strings.ContainsFunc(string(m.APIKey), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		c.fail("model.api_key", "the key has a space, a line break or another character that no key has")
-	}
-	c.between("model.context_window", m.ContextWindow, 1, 1e9)
-	c.between("model.max_output_tokens", int64(m.MaxOutputTokens), 1, 1e7)
-	if t := m.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
-		c.fail("model.temperature", "must be from 0 to 2")
-	}
-	c.duration("model.timeout", m.Timeout, 24*time.Hour)
-	c.between("model.retry.attempts", int64(m.Retry.Attempts), 1, 20)
-	c.duration("model.retry.initial", m.Retry.Initial, time.Hour)
-	c.duration("model.retry.max", m.Retry.Max, time.Hour)
+	c.endpoint("model", m)
 	if d := m.withDefaults().Retry; d.Initial > d.Max {
 		c.fail("model.retry.initial", "is longer than model.retry.max")
 	}
-	c.encodable("model.extra", m.Extra)
-	for _, key := range []string{"messages", "model", "stream", "tools"} {
-		if _, ok := m.Extra[key]; ok {
-			c.fail(entry("model.extra", key), "extra cannot replace what the host sends as %q", key)
-		}
-	}
+	c.fallback(m)
 }
 
 // address checks an endpoint. What it is, is never in the error: it may come
@@ -230,9 +213,6 @@ func (c *checker) budgets() {
 	}
 	p := c.Model.Prices
 	c.price("agent.max_cost", a.MaxCost, 1e9)
-	c.price("model.prices.input", p.Input, 1e6)
-	c.price("model.prices.cached", p.Cached, 1e6)
-	c.price("model.prices.output", p.Output, 1e6)
 	if a.MaxCost > 0 && p == (Prices{}) {
 		c.fail("agent.max_cost", "what a run costs is not known: give model.prices")
 	}

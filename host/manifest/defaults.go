@@ -48,7 +48,7 @@ func (m *Manifest) WithDefaults() *Manifest {
 
 func (l Model) withDefaults() Model {
 	l.Provider = or(l.Provider, "openai")
-	l.BaseURL = or(l.BaseURL, "https://api.openai.com/v1")
+	l.BaseURL = or(l.BaseURL, defaultBaseURL)
 	l.Timeout = or(l.Timeout, Duration(2*time.Minute))
 	l.Retry.Attempts = or(l.Retry.Attempts, 4)
 	l.Retry.Initial = or(l.Retry.Initial, Duration(500*time.Millisecond))

@@ -8,8 +8,6 @@ func later(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[Manifest]():
 		return []string{"hooks", "store", "history", "memory", "audit"}
-	case reflect.TypeFor[Model]():
-		return []string{"fallback"}
 	case reflect.TypeFor[Agent]():
 		return []string{"breakpoints"}
 	case reflect.TypeFor[Tool]():

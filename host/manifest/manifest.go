@@ -74,8 +74,67 @@ type Model struct {
 	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
 	// What tokens cost, for agent.max_cost and the cost in the result.
 	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
-	// Merged into the body of each request as it is.
+	// Merged into the body of each request as it is. It cannot replace model, messages, tools,
+	// functions, function_call, stream or n.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
+	// Models that are asked in this order when the one before gives up. Each call begins with the first again.
+	Fallback []Fallback `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema:"maxItems=16"`
+	// How the endpoint wants to be spoken to, where it is not known by its name and would have to refuse
+	// a request first. Default: what most take, and what is known of OpenAI and Mistral.
+	Compat Compat `yaml:"compat,omitempty" json:"compat,omitempty"`
+}
+
+// Fallback is another model. What it does not say is as the first model has it, but
+// for the key, the compat switches and the context window, which go with an address
+// and a name.
+type Fallback struct {
+	// The model's name at the provider. Default: the first model's.
+	Name string `yaml:"name,omitempty" json:"name,omitempty"`
+	// The address of the endpoint. ${NAME} is expanded. Default: the first model's.
+	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" expand:"true"`
+	// The key of the endpoint. Write ${NAME}, which is expanded. Default: the first model's at the same host, none at another.
+	APIKey Key `yaml:"api_key,omitempty" json:"api_key,omitempty" expand:"true"`
+	// How many tokens the model takes. A conversation that was too long for the one before is given to a larger one only. Default: not known.
+	ContextWindow int64 `yaml:"context_window,omitempty" json:"context_window,omitempty" jsonschema:"minimum=1,maximum=1000000000"`
+	// Sent when it is given, here or for the first model.
+	Temperature *float64 `yaml:"temperature,omitempty" json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
+	// How many tokens a reply may have. Sent when it is given, here or for the first model.
+	MaxOutputTokens int `yaml:"max_output_tokens,omitempty" json:"max_output_tokens,omitempty" jsonschema:"minimum=1,maximum=10000000"`
+	// Whether the reply is streamed. Default: as the first model's.
+	Stream *bool `yaml:"stream,omitempty" json:"stream,omitempty"`
+	// How long one model call may take. Default: as the first model's.
+	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+	// When a model call is made again. Default: each field as the first model's.
+	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
+	// What tokens cost. Default: as the first model's.
+	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
+	// Merged into the body of each request, instead of the first model's extra.
+	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
+	// How the endpoint wants to be spoken to. Default: as the first model's at the same host.
+	Compat Compat `yaml:"compat,omitempty" json:"compat,omitempty"`
+}
+
+// Compat says how an endpoint wants to be spoken to. What it refuses is learned all
+// the same.
+type Compat struct {
+	// Which messages of the assistant carry their reasoning back: those with tool calls, none, or all. Default: tool_turns.
+	Reasoning string `yaml:"reasoning,omitempty" json:"reasoning,omitempty" jsonschema:"enum=tool_turns,enum=never,enum=always"`
+	// The ids of tool calls: any, or nine letters and digits (short). Default: any; short for Mistral.
+	CallIDs string `yaml:"call_ids,omitempty" json:"call_ids,omitempty" jsonschema:"enum=any,enum=short"`
+	// The role of the system message; user where there is no such role. Default: system.
+	SystemRole string `yaml:"system_role,omitempty" json:"system_role,omitempty" jsonschema:"enum=system,enum=developer,enum=user"`
+	// The member that bounds a reply. Default: max_tokens; max_completion_tokens for OpenAI itself.
+	MaxTokens string `yaml:"max_tokens,omitempty" json:"max_tokens,omitempty" jsonschema:"enum=max_tokens,enum=max_completion_tokens"`
+	// The order of roles: any, or alternate for one system message at the front, and user and assistant in turns. Default: any; alternate for Mistral.
+	Order string `yaml:"order,omitempty" json:"order,omitempty" jsonschema:"enum=any,enum=alternate"`
+	// The schemas of tools: full, or plain without the less common words of JSON Schema. Arguments are checked by the full ones. Default: full.
+	Schemas string `yaml:"schemas,omitempty" json:"schemas,omitempty" jsonschema:"enum=full,enum=plain"`
+	// Whether messages may hold images; else they are described in text. Default: true.
+	Images *bool `yaml:"images,omitempty" json:"images,omitempty"`
+	// Whether messages may hold files; else they are described in text. Files that are text are sent as text always. Default: true.
+	Files *bool `yaml:"files,omitempty" json:"files,omitempty"`
+	// Members of a request that are never sent, such as temperature or parallel_tool_calls.
+	Omit []string `yaml:"omit,omitempty" json:"omit,omitempty" jsonschema:"maxItems=100"`
 }
 
 // Prices are what a million tokens cost, in any currency.

@@ -75,6 +75,15 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Retry:  Retry{4, Duration(500 * time.Millisecond), Duration(30 * time.Second)},
 			Prices: Prices{Input: 1.25, Cached: 0.125, Output: 10},
 			Extra:  map[string]any{"reasoning": map[string]any{"effort": "low"}, "stop": []any{"a", "${NOT_EXPANDED}"}, "seed": int64(7), "top_p": 0.5, "user": nil},
+			Fallback: []Fallback{{
+				Name: "gpt-5-nano", BaseURL: "http://localhost:11434/v1", ContextWindow: 8000, Temperature: new(0.5), MaxOutputTokens: 100,
+				Stream: new(false), Timeout: Duration(10 * time.Second), Retry: Retry{2, Duration(time.Second), Duration(2 * time.Second)},
+				Prices: Prices{Input: 2}, Extra: map[string]any{"seed": int64(1)}, Compat: Compat{Order: "alternate"},
+			}},
+			Compat: Compat{
+				Reasoning: "never", CallIDs: "short", SystemRole: "developer", MaxTokens: "max_tokens", Order: "any", Schemas: "plain",
+				Images: new(false), Files: new(true), Omit: []string{"temperature"},
+			},
 		},
 		Agent: Agent{
 			SystemPrompt: "You are a helper. ${NOT_EXPANDED} stays as it is.\n", Planner: "tools", MaxSteps: new(0), MaxDuration: Duration(5 * time.Minute),

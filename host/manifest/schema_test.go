@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func allFields() map[string][]string {
 	all := map[string][]string{}
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[Manifest](), reflect.TypeFor[Model](), reflect.TypeFor[Retry](), reflect.TypeFor[Agent](), reflect.TypeFor[Tool](),
+		reflect.TypeFor[Manifest](), reflect.TypeFor[Model](), reflect.TypeFor[Retry](), reflect.TypeFor[Fallback](), reflect.TypeFor[Compat](), reflect.TypeFor[Agent](), reflect.TypeFor[Tool](),
 		reflect.TypeFor[Limits](), reflect.TypeFor[FileLimits](), reflect.TypeFor[Allow](), reflect.TypeFor[HTTPRule](),
 	} {
 		all[t.Name()], _ = fieldsOf(t)
@@ -109,7 +109,7 @@ func TestEveryFieldOfTheSchemaHasADescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[Manifest](), reflect.TypeFor[Model](), reflect.TypeFor[Retry](), reflect.TypeFor[Agent](), reflect.TypeFor[Tool](),
+		reflect.TypeFor[Manifest](), reflect.TypeFor[Model](), reflect.TypeFor[Retry](), reflect.TypeFor[Fallback](), reflect.TypeFor[Compat](), reflect.TypeFor[Agent](), reflect.TypeFor[Tool](),
 		reflect.TypeFor[Limits](), reflect.TypeFor[FileLimits](), reflect.TypeFor[Allow](), reflect.TypeFor[HTTPRule](),
 	} {
 		_, index := fieldsOf(typ)

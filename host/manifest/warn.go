@@ -19,9 +19,10 @@ func (m *Manifest) Warnings() []Warning {
 func (m *Manifest) warn(literals map[string]string) {
 	for _, field := range sortedKeys(literals) {
 		value := literals[field]
-		if field == "model.api_key" && value != "" {
+		isKey := field == "model.api_key" || (strings.HasPrefix(field, "model.fallback[") && strings.HasSuffix(field, "].api_key"))
+		if isKey && value != "" {
 			m.warnAt(field, "a key is written in the manifest: use ${NAME} and set the variable, so that the key is not shared with the file")
-		} else if field != "model.api_key" && looksLikeKey(value) {
+		} else if !isKey && looksLikeKey(value) {
 			m.warnAt(field, "this looks like a key, and a guest or the model can read it: whoever has the file has the key too")
 		}
 	}

@@ -27,17 +27,18 @@ type Backoff struct {
 // minute, whichever is longer; a longer wish ends the retries. Before each wait
 // sink, which may be nil, is given a chunk with Retry.
 //
-// A failure is the last attempt's [*Error] with the number of attempts, or the
-// error of ctx, wrapped. Any other error of attempt is returned as it is, at once.
+// A failure is the last attempt's [*Error] with the number of attempts and what
+// all of them cost, or the error of ctx, wrapped. Any other error of attempt is returned as it is, at once.
 func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.Context) (*Reply, error)) (*Reply, error) {
 	b = b.withDefaults()
+	var spent Usage
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("model call: %w", err)
 		}
 		reply, err := attempt(ctx)
 		if err == nil {
-			return reply, nil
+			return paid(reply, spent), nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("model call: %w", ctx.Err())
@@ -48,6 +49,8 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 		}
 		last := *failed
 		last.Attempts = n
+		spent = spent.Add(last.Usage)
+		last.Usage = spent
 		wait, again := b.wait(n, &last)
 		if !again {
 			return nil, &last
@@ -59,6 +62,16 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 			return nil, fmt.Errorf("model call: %w", err)
 		}
 	}
+}
+
+// paid is a reply with what was spent before it.
+func paid(reply *Reply, spent Usage) *Reply {
+	if reply == nil || spent == (Usage{}) {
+		return reply
+	}
+	r := *reply
+	r.Retried = r.Retried.Add(spent)
+	return &r
 }
 
 func (b Backoff) withDefaults() Backoff {

@@ -41,6 +41,7 @@ type Error struct {
 	Limit      int64         // ContextOverflow: the window in tokens; 0: it was not named
 
 	Partial   string // the model's text that had arrived; not fit for a terminal
+	Usage     Usage  // what the attempts cost; zero: nothing that is known
 	RequestID string // the provider's id of the exchange; empty: it gave none
 	Attempts  int    // how many were made; 0 and 1: one
 	Err       error  // the cause; nil: there is no more to say

@@ -11,9 +11,9 @@ const (
 )
 
 // EstimateTokens guesses how many tokens req costs, for providers that do not
-// say: a token for each 4 characters of messages and tools, rounded up for each
-// message and each tool, 4 more for each message, and 256 for an image or a
-// file. It is for budgets that must bite, not for bills.
+// say: a token for each 4 characters of messages, files that are text and tools,
+// rounded up for each message and each tool, 4 more for each message, and 256 for an
+// image or another file. It is for budgets that must bite, not for bills.
 func EstimateTokens(req *Request) int64 {
 	var sum int64
 	for i := range req.Messages {
@@ -31,8 +31,13 @@ func EstimateMessage(m *Message) int64 {
 	chars := utf8.RuneCountInString(m.Reasoning)
 	var media int64
 	for i := range m.Content {
-		chars += utf8.RuneCountInString(m.Content[i].Text)
-		if m.Content[i].Type != TextPart {
+		part := &m.Content[i]
+		chars += utf8.RuneCountInString(part.Text)
+		switch {
+		case part.Type == TextPart:
+		case part.IsTextFile():
+			chars += utf8.RuneCount(part.Data)
+		default:
 			media += mediaTokens
 		}
 	}

@@ -7,7 +7,22 @@ import "unsafe"
 // provider, is not safe for concurrent use, and relies on messages being
 // immutable. The zero Memo is ready.
 type Memo struct {
-	kept map[memoKey][]byte
+	kept     map[memoKey][]byte
+	separate map[int]*Memo // of providers that are asked with one request
+}
+
+// of returns the memo of the i-th of several providers, or nil for a nil Memo.
+func (c *Memo) of(i int) *Memo {
+	if c == nil {
+		return nil
+	}
+	if c.separate == nil {
+		c.separate = make(map[int]*Memo)
+	}
+	if c.separate[i] == nil {
+		c.separate[i] = new(Memo)
+	}
+	return c.separate[i]
 }
 
 // memoKey identifies an immutable message by where its parts are. The pointers

@@ -78,6 +78,11 @@ type Reply struct {
 	Message Message // role Assistant; calls have no ID yet, the loop gives it
 	Usage   Usage
 	Finish  FinishReason
+	// Retried is what attempts before this reply cost, of other models too, beside
+	// Usage; zero: there were none, or they cost nothing that is known.
+	Retried Usage
+	// Prices are those of the model that answered; nil: of the one that was asked.
+	Prices *Prices
 	// DroppedCalls counts calls that were cut off and are not part of Message.
 	DroppedCalls int
 	// Warnings tell the operator what was odd about the reply and how it was
@@ -142,4 +147,5 @@ type Retry struct {
 	Attempt int           // the attempt that failed, from 1
 	Wait    time.Duration // until the next one
 	Err     error         // why it failed, an [*Error]
+	Next    string        // the model that is asked instead; empty: the same again
 }

@@ -91,6 +91,7 @@ func (s *State) fold(b Body) error {
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
 		}
+		s.spend(Spent{Usage: b.Usage, Cost: b.Cost})
 		err := b.Err
 		s.Done, s.ExitReason, s.Failure = true, ExitError, &err
 	default:

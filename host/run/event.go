@@ -38,7 +38,7 @@ func (e *Event) Text() string {
 // Transient says that events with this body are shown and not stored.
 func (e *Event) Transient() bool {
 	switch e.Body.(type) {
-	case Delta, Retried, Progressed, Logged:
+	case Delta, CallDelta, Retried, Progressed, Logged:
 		return true
 	}
 	return false
@@ -68,11 +68,23 @@ type Delta struct {
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
+// CallDelta is a piece of a tool call as the model writes it, for showing only:
+// nothing is known of the whole yet. Its strings are the model's, and not fit for a
+// terminal. A reply that has more of them than anybody reads is cut.
+type CallDelta struct {
+	Index     int    `json:"index"`               // position of the call in the reply, from 0
+	Name      string `json:"name,omitempty"`      // as known so far; empty: as before
+	Arguments string `json:"arguments,omitempty"` // what came in addition
+	// Cut says that this is the last piece of the reply which is shown; more came.
+	Cut bool `json:"cut,omitempty"`
+}
+
 // Retried says that a model call is made again. All deltas since [Began] are void.
 type Retried struct {
 	Attempt int    `json:"attempt"` // the one that failed, from 1
 	WaitMS  int64  `json:"wait_ms"`
 	Error   string `json:"error"`
+	Model   string `json:"model,omitempty"` // the one that is asked instead; empty: the same again
 }
 
 // Replied is the model's complete answer. Without a step it is the last one, which
@@ -209,12 +221,16 @@ type Finished struct {
 
 // Failed ends a run that could not go on.
 type Failed struct {
-	Err    Failure `json:"error"`
-	Result *Result `json:"result,omitempty"` // as in Finished
+	Err Failure `json:"error"`
+	// Usage is what model calls cost that came to nothing; zero: nothing that is known.
+	Usage  model.Usage `json:"usage,omitzero"`
+	Cost   float64     `json:"cost,omitempty"`   // of Usage, in the currency of the prices; 0: there are none
+	Result *Result     `json:"result,omitempty"` // as in Finished
 }
 
 func (Prompted) kind() string   { return "run_started" }
 func (Began) kind() string      { return "step_started" }
+func (CallDelta) kind() string  { return "tool_call_delta" }
 func (Retried) kind() string    { return "retry" }
 func (Replied) kind() string    { return "model_finished" }
 func (Planned) kind() string    { return "actions" }

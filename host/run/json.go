@@ -79,6 +79,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"step_started":    decodeBody[Began],
 	"text_delta":      decodeBody[Delta],
 	"reasoning_delta": decodeBody[Delta],
+	"tool_call_delta": decodeBody[CallDelta],
 	"retry":           decodeBody[Retried],
 	"model_finished":  decodeBody[Replied],
 	"actions":         decodeBody[Planned],

@@ -129,7 +129,10 @@ func TestEventsSurviveJSON(t *testing.T) {
 	for _, b := range []run.Body{
 		run.Delta{Text: "<b>&"},
 		run.Delta{Reasoning: "hm"},
+		run.CallDelta{Index: 1, Name: "n", Arguments: "{"},
+		run.CallDelta{Index: 0, Cut: true},
 		run.Retried{Attempt: 1, WaitMS: 5, Error: "503"},
+		run.Retried{Attempt: 4, Error: "401", Model: "another"},
 		run.Progressed{CallID: "c", Tool: "t", Permille: 500},
 		run.Logged{CallID: "c", Tool: "t", Level: "info", Message: "m"},
 	} {
@@ -155,6 +158,10 @@ func TestEventIsOneFlatObject(t *testing.T) {
 	got, err := e.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
+	}
+	call, err := run.Event{Run: "a", After: 7, Time: time.Unix(0, 0).UTC(), Body: run.CallDelta{Name: "t", Arguments: "{"}}.MarshalJSON()
+	if want := `{"type":"tool_call_delta","run_id":"a","after":7,"time":"1970-01-01T00:00:00Z","index":0,"name":"t","arguments":"{"}`; err != nil || string(call) != want {
+		t.Errorf("got  %s\nwant %s", call, want)
 	}
 	want := `{"type":"text_delta","run_id":"a","after":7,"time":"1970-01-01T00:00:00Z","text":"<hi>"}`
 	if string(got) != want {

@@ -471,7 +471,7 @@ func TestRetriesAndDeltasAreShownAndNotStored(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %+v", e.After, e.Body))
 		}
 	}
-	want := []string{"2 {Text:wro Reasoning:}", "2 {Attempt:1 WaitMS:0 Error:reset by peer}", "2 {Text: Reasoning:hm}", "2 {Text:right Reasoning:}"}
+	want := []string{"2 {Text:wro Reasoning:}", "2 {Attempt:1 WaitMS:0 Error:reset by peer Model:}", "2 {Text: Reasoning:hm}", "2 {Text:right Reasoning:}"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -47,11 +47,14 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 // text on the way has it shown at the end, so printing deltas prints the answer.
 func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
 	d.shown.Reset()
+	d.calling = callsShown{off: len(req.Tools) == 0}
 	reply, err := d.guardedGenerate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	d.meter.spend(reply.Usage, d.Prices.Cost(reply.Usage))
+	d.flushCall()
+	spent := reply.Usage.Add(reply.Retried)
+	d.meter.spend(spent, d.pricesOf(reply).Cost(spent))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
 		d.showText(text)
 	}
@@ -126,11 +129,16 @@ func (d *driver) chunk(c model.Chunk) {
 	switch {
 	case c.Retry != nil:
 		d.shown.Reset()
-		d.emit(run.Retried{Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err)})
+		d.calling = callsShown{off: d.calling.off}
+		d.emit(run.Retried{
+			Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err), Model: c.Retry.Next,
+		})
 	case c.Reasoning != "":
 		d.emit(run.Delta{Reasoning: c.Reasoning})
 	case c.Text != "":
 		d.showText(c.Text)
+	case c.Call != nil:
+		d.showCall(c.Call)
 	}
 }
 
@@ -160,15 +168,25 @@ var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empt
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
 	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
+	d.unanswered = d.unanswered.Add(first.Usage).Add(first.Retried)
 	reply, err := d.query(ctx, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case empty(reply):
+		d.unanswered = d.unanswered.Add(reply.Usage).Add(reply.Retried)
 		return nil, errEmpty
 	}
-	d.unanswered = d.unanswered.Add(first.Usage)
 	return reply, nil
+}
+
+// pricesOf are the prices by which a reply is counted, what was spent before it came
+// included.
+func (d *driver) pricesOf(r *model.Reply) model.Prices {
+	if r.Prices != nil {
+		return *r.Prices
+	}
+	return d.Prices
 }
 
 // reply records what the model said. Calls of a reply that was cut off are
@@ -185,9 +203,9 @@ func (d *driver) reply(step int, r *model.Reply) {
 		dropped += len(m.ToolCalls)
 		m.ToolCalls = nil
 	}
-	usage := d.unanswered.Add(r.Usage)
+	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
 	body := run.Replied{
-		Step: step, Usage: usage, Cost: d.Prices.Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Step: step, Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 		NoSchema: d.noSchema,
 	}
@@ -306,13 +324,17 @@ func nonNil(a []run.Action) []run.Action {
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
 	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String()}
+	spent := d.unanswered
+	d.unanswered = model.Usage{}
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
+		spent = spent.Add(me.Usage)
+		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
 		if me.Partial != "" {
 			f.Partial = me.Partial
 		}
 	}
-	d.emit(run.Failed{Err: f})
+	d.emit(run.Failed{Err: f, Usage: spent, Cost: d.Prices.Cost(spent)})
 }
 
 // oneLine returns the text of err without line breaks.

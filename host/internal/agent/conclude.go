@@ -59,8 +59,9 @@ func (d *driver) closing(r *model.Reply) run.Replied {
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
 	m.ToolCalls = nil
+	usage := r.Usage.Add(r.Retried)
 	body := run.Replied{
-		Usage: r.Usage, Cost: d.Prices.Cost(r.Usage), ContextTokens: r.Usage.TotalTokens,
+		Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	if d.readable(&m) {

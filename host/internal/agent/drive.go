@@ -39,6 +39,7 @@ type driver struct {
 
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
+	calling    callsShown      // its calls
 
 	yield   func(run.Event, error) bool
 	left    bool // the caller has broken off; yield must not be called again

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/model"
@@ -238,18 +237,35 @@ func (JSON) writeResults(results []model.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// resultText is the text of a result, bounded and never empty.
+// resultText is the text of a result, bounded and never empty, with a word for what
+// is not text.
 func resultText(m *model.Message) string {
-	text := m.Text()
+	text := contentText(m.Content)
 	switch {
 	case len(text) > maxResult:
 		return cut(text, maxResult) + fmt.Sprintf("\n(%d bytes; the rest is left out)", len(text))
 	case !isBlank(text):
-		return cut(text, maxResult)
-	case slices.ContainsFunc(m.Content, func(p model.Part) bool { return p.Type != model.TextPart }):
-		return "(see what is attached)"
+		return text
 	}
 	return "(no output)"
+}
+
+func contentText(content []model.Part) string {
+	lines := make([]string, len(content))
+	for i := range content {
+		p := &content[i]
+		switch {
+		case p.Type == model.TextPart:
+			lines[i] = p.Text
+		case p.IsTextFile():
+			lines[i] = "[" + p.Describe() + "]\n" + string(p.Data)
+		case p.Unfit() != "":
+			lines[i] = p.NotShown(p.Unfit())
+		default:
+			lines[i] = "(" + p.Describe() + ": it is attached)"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (React) asking() asking {

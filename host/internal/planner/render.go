@@ -270,10 +270,11 @@ func appendText(parts []model.Part, text, sep string) []model.Part {
 	return append(parts, model.Part{Type: model.TextPart, Text: text})
 }
 
+// appendMedia adds what of a result is attached, with the type that its bytes have.
 func appendMedia(parts, content []model.Part) []model.Part {
 	for _, p := range content {
-		if p.Type != model.TextPart {
-			parts = append(parts, p)
+		if p.Type != model.TextPart && !p.IsTextFile() && p.Unfit() == "" {
+			parts = append(parts, model.Part{Type: p.Type, MIME: p.Sniff(), Data: p.Data, Name: cut(p.Name, maxName)})
 		}
 	}
 	return parts

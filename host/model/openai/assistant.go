@@ -21,9 +21,12 @@ func (p *profile) echoes(m *model.Message) bool {
 	return false
 }
 
+// own says that the members of m which are not known go back with it.
+func (p *profile) own(m *model.Message) bool { return m.Origin == p.origin && !p.noExtra }
+
 func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, error) {
 	members := make(map[string]json.RawMessage)
-	if m.Origin == p.origin {
+	if p.own(m) {
 		if err := addUnknown(members, m.Extra); err != nil {
 			return nil, err
 		}
@@ -42,7 +45,7 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 	}
 	delete(members, "tool_calls")
 	if len(m.ToolCalls) > 0 {
-		if members["tool_calls"], err = encodeCalls(m, calls, m.Origin == p.origin); err != nil {
+		if members["tool_calls"], err = encodeCalls(m, calls, p.own(m)); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +55,7 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 // assistantContent is the text, or the parts as they came, thinking included,
 // while they still say what the message says: hooks may have rewritten it.
 func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (content json.RawMessage, asItCame bool, err error) {
-	text := visibleAssistantText(m)
+	text := textOf(m)
 	if len(raw) > 0 {
 		parts, err := readContent(raw)
 		if err == nil && parts.text == text && parts.thinking == m.Reasoning {
@@ -64,15 +67,6 @@ func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (conte
 	}
 	content, err = marshal(text)
 	return content, false, err
-}
-
-func visibleAssistantText(m *model.Message) string {
-	for i := range m.Content {
-		if m.Content[i].Type != model.TextPart {
-			return visibleText(m)
-		}
-	}
-	return m.Text()
 }
 
 func encodeCalls(m *model.Message, open []openCall, ownOrigin bool) (json.RawMessage, error) {

@@ -35,7 +35,13 @@ type Client struct {
 	lastTools *toolset
 }
 
-var _ model.Model = (*Client)(nil)
+var (
+	_ model.Model      = (*Client)(nil)
+	_ model.Identified = (*Client)(nil)
+)
+
+// Identity implements [model.Identified].
+func (c *Client) Identity() (name string, window int64) { return c.opts.Name, c.opts.ContextWindow }
 
 // New returns a client of the endpoint that opts describe. It does not connect.
 func New(opts Options) (*Client, error) {
@@ -52,12 +58,16 @@ func New(opts Options) (*Client, error) {
 			return nil, fmt.Errorf("model %q: extra %q: %w", opts.Name, key, err)
 		}
 	}
+	origin := "openai:" + base.Host
+	if opts.Apart {
+		origin += "/" + opts.Name
+	}
 	return &Client{
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
 		url:      base.JoinPath("chat", "completions").String(),
 		http:     newHTTPClient(&opts),
 		official: base.Hostname() == officialHost,
-		profile:  newProfile("openai:"+base.Host, base.Hostname() == officialHost),
+		profile:  opts.Compat.profile(origin),
 	}, nil
 }
 
@@ -148,6 +158,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 		c.replace(p, p.with(func(q *profile) { q.noOutput = true }))
 		return nil, false, refusedOutput(failed)
 	}
+	failed.Usage = d.spent(g.req)
 	var q *profile
 	var what string
 	if d.choices == 0 { // nothing was shown that would be shown again

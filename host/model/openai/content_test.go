@@ -383,7 +383,7 @@ func TestUserMediaIsEncoded(t *testing.T) {
 	req := turn("", model.Message{ToolCalls: []model.ToolCall{call("1", "a")}}, "")
 	req.Messages[2].Content = []model.Part{{Type: model.TextPart, Text: "see"}, {Type: model.ImagePart, MIME: "image/png", Data: []byte("abc")}}
 	generate(t, server, req)
-	if got := server.message(t, 1, 2)["content"]; got != "see\n(image image/png of 3 bytes, not shown)" {
+	if got := server.message(t, 1, 2)["content"]; got != "see\n(image image/png of 3 bytes, not shown: it is no PNG, JPEG, GIF or WebP image)" {
 		t.Errorf("tool content = %v", got)
 	}
 }

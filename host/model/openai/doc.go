@@ -12,7 +12,8 @@
 // Compatible endpoints differ in what they send and in what they refuse.
 // Replies are read by a decoder that takes a field in any shape that was seen
 // in the wild and turns it into one form. What an endpoint refuses is learned
-// from its answer, mended once, and remembered by the client.
+// from its answer, mended once, and remembered by the client; [Compat] says it
+// beforehand.
 //
 // Requests use the request, tool and error types of go-openai; the messages in
 // them are bytes that are made once per message and kept in [model.Memo].

@@ -172,6 +172,22 @@ func (d *draft) finishExtra(r *model.Reply) error {
 	return nil
 }
 
+// spent is what a reply to req cost that came to nothing: what the provider says, or
+// an estimate when something of a reply had arrived.
+func (d *draft) spent(req *model.Request) model.Usage {
+	u, ok := readUsage(d.usage)
+	if ok && u.PromptTokens > 0 {
+		return u
+	}
+	if d.choices == 0 {
+		return model.Usage{}
+	}
+	u = model.Usage{Estimated: true, PromptTokens: model.EstimateTokens(req)}
+	u.CompletionTokens = model.EstimateMessage(&model.Message{Content: model.TextParts(d.text.String()), Reasoning: d.reasoning.String()})
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	return u
+}
+
 // count reads the usage, and estimates what the provider does not say. A prompt
 // that counted far less than was sent has lost its beginning, with the system
 // prompt and the tools, on the way: when the count is a round number, as a full

@@ -117,8 +117,11 @@ func checkReply(t *testing.T, reply *model.Reply, err error) {
 	for _, c := range reply.Message.ToolCalls {
 		req.Messages = append(req.Messages, model.Message{Role: model.Tool, CallID: c.ID})
 	}
-	for _, origin := range []string{"openai:fuzz", "openai:other"} {
-		out, err := newProfile(origin, false).encode(req)
+	for _, p := range []*profile{
+		(&Compat{}).profile("openai:fuzz"), (&Compat{}).profile("openai:other"),
+		(&Compat{Order: "alternate", CallIDs: "short", Reasoning: "always", SystemRole: "user"}).profile("openai:fuzz"),
+	} {
+		out, err := p.encode(req)
 		if err != nil {
 			t.Fatalf("the reply cannot be sent back: %v", err)
 		}

@@ -25,7 +25,7 @@ func history(n int) []model.Message {
 }
 
 func TestKeptMessagesAreNotEncodedAgain(t *testing.T) {
-	p := newProfile("openai:test", false)
+	p := (&Compat{}).profile("openai:test")
 	req := &model.Request{Messages: history(100), Memo: new(model.Memo)}
 	first, err := p.encode(req)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestKeptMessagesAreNotEncodedAgain(t *testing.T) {
 }
 
 func TestBodyIsOneJSONObject(t *testing.T) {
-	p := newProfile("openai:test", false)
+	p := (&Compat{}).profile("openai:test")
 	c := &Client{opts: Options{Name: "m", Stream: true}}
 	tools, err := newToolset(nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 }
 
 func BenchmarkEncodeNextOf100Steps(b *testing.B) {
-	p := newProfile("openai:test", false)
+	p := (&Compat{}).profile("openai:test")
 	c := &Client{opts: Options{Name: "m", Stream: true}}
 	tools, err := newToolset(nil)
 	if err != nil {

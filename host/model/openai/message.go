@@ -2,9 +2,7 @@ package openai
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -22,7 +20,10 @@ type encoded struct {
 	parts       [][]byte
 	reasoning   bool // some reasoning is sent back
 	nullContent bool // some assistant message has null for content
+	extra       bool // members that are not known go back
 	calls       bool // there are calls in the history
+	images      bool // images of tools are sent
+	files       bool // files of tools are sent
 }
 
 // encode writes the messages of req under p. Bytes that were made before are
@@ -31,13 +32,14 @@ func (p *profile) encode(req *model.Request) (*encoded, error) {
 	out := &encoded{parts: make([][]byte, 0, len(req.Messages))}
 	ids := wireIDs{profile: p, used: make(map[string]bool, len(req.Messages)/2)}
 	flat := p.flatten && len(req.Tools) == 0
-	for i := range req.Messages {
-		b, err := p.encodeNext(req, &req.Messages[i], &ids, flat)
+	messages := p.outgoing(req.Messages)
+	for i := range messages {
+		b, err := p.encodeNext(req, &messages[i], &ids, flat)
 		if err != nil {
-			return nil, rejected(fmt.Sprintf("message %d of the conversation: %v", i+1, err))
+			return nil, rejected(fmt.Sprintf("message %d of the conversation: %v", messages[i].at+1, err))
 		}
 		out.parts = append(out.parts, b)
-		out.note(&req.Messages[i], p)
+		out.note(&messages[i], p)
 	}
 	if err := ids.settled(); err != nil {
 		return nil, rejected(fmt.Sprintf("the end of the conversation: %v", err))
@@ -45,18 +47,34 @@ func (p *profile) encode(req *model.Request) (*encoded, error) {
 	return out, nil
 }
 
-func (e *encoded) note(m *model.Message, p *profile) {
+func (e *encoded) note(m *outgoing, p *profile) {
+	if m.beside {
+		for i := range m.Content {
+			e.images = e.images || m.Content[i].Type == model.ImagePart
+			e.files = e.files || m.Content[i].Type == model.FilePart
+		}
+	}
 	if m.Role != model.Assistant {
 		return
 	}
-	e.reasoning = e.reasoning || p.echoes(m)
+	if p.own(m.Message) {
+		e.extra = e.extra || len(m.Extra) > 0
+		for i := range m.ToolCalls {
+			e.extra = e.extra || len(m.ToolCalls[i].Extra) > 0
+		}
+	}
+	e.reasoning = e.reasoning || p.echoes(m.Message)
 	if len(m.ToolCalls) > 0 {
 		e.calls = true
 		e.nullContent = e.nullContent || (m.Text() == "" && !p.emptyContent)
 	}
 }
 
-func (p *profile) encodeNext(req *model.Request, m *model.Message, ids *wireIDs, flat bool) ([]byte, error) {
+func (p *profile) encodeNext(req *model.Request, next *outgoing, ids *wireIDs, flat bool) ([]byte, error) {
+	m, memo := next.Message, req.Memo
+	if next.fresh {
+		memo = nil
+	}
 	if m.Role != model.Tool {
 		if err := ids.settled(); err != nil {
 			return nil, err
@@ -69,9 +87,9 @@ func (p *profile) encodeNext(req *model.Request, m *model.Message, ids *wireIDs,
 			return nil, err
 		}
 		if flat && len(m.ToolCalls) > 0 {
-			return req.Memo.Bytes(m, p.variant+" flat", encodeFlatCalls)
+			return memo.Bytes(m, p.variant+" flat", encodeFlatCalls)
 		}
-		return req.Memo.Bytes(m, variant, func(m *model.Message) ([]byte, error) {
+		return memo.Bytes(m, variant, func(m *model.Message) ([]byte, error) {
 			return p.encodeAssistant(m, ids.open)
 		})
 	case model.Tool:
@@ -80,13 +98,16 @@ func (p *profile) encodeNext(req *model.Request, m *model.Message, ids *wireIDs,
 			return nil, err
 		}
 		if flat {
-			return req.Memo.Bytes(m, p.variant+" flat", encodeFlatResult)
+			return memo.Bytes(m, p.variant+" flat", p.encodeFlatResult)
 		}
-		return req.Memo.Bytes(m, variant, func(m *model.Message) ([]byte, error) {
-			return marshal(plainMessage{Role: api.ChatMessageRoleTool, CallID: wire, Content: visibleText(m)})
+		return memo.Bytes(m, variant, func(m *model.Message) ([]byte, error) {
+			return marshal(plainMessage{Role: api.ChatMessageRoleTool, CallID: wire, Content: p.resultText(m)})
 		})
 	case model.System, model.User:
-		return req.Memo.Bytes(m, p.variant, p.encodePlain)
+		if next.beside {
+			return memo.Bytes(m, p.variant+" beside", p.encodeBesides)
+		}
+		return memo.Bytes(m, p.variant, p.encodePlain)
 	}
 	return nil, fmt.Errorf("unknown role %q", m.Role)
 }
@@ -99,97 +120,87 @@ type plainMessage struct {
 }
 
 func (p *profile) encodePlain(m *model.Message) ([]byte, error) {
-	role := api.ChatMessageRoleUser
 	if m.Role == model.System {
-		role = api.ChatMessageRoleSystem
-		if p.developer {
-			role = api.ChatMessageRoleDeveloper
-		}
-		return marshal(plainMessage{Role: role, Content: m.Text()})
+		return marshal(plainMessage{Role: p.systemName(), Content: textOf(m)})
 	}
-	content, err := contentOf(m)
+	content, err := p.contentOf(m.Content)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(plainMessage{Role: role, Content: content})
+	return marshal(plainMessage{Role: api.ChatMessageRoleUser, Content: content})
+}
+
+func (p *profile) systemName() string {
+	switch p.system {
+	case roleDeveloper:
+		return api.ChatMessageRoleDeveloper
+	case roleUser:
+		return api.ChatMessageRoleUser
+	}
+	return api.ChatMessageRoleSystem
+}
+
+func (p *profile) encodeBesides(m *model.Message) ([]byte, error) {
+	content, err := p.contentOf(p.besides(m))
+	if err != nil {
+		return nil, err
+	}
+	return marshal(plainMessage{Role: api.ChatMessageRoleUser, Content: content})
 }
 
 // contentOf is a string where text is all there is, since not all endpoints
 // take a list.
-func contentOf(m *model.Message) (any, error) {
-	media := false
-	for i := range m.Content {
-		media = media || m.Content[i].Type != model.TextPart
-	}
-	if !media {
-		return m.Text(), nil
-	}
-	parts := make([]any, len(m.Content))
-	for i := range m.Content {
-		part, err := encodePart(&m.Content[i])
+func (p *profile) contentOf(content []model.Part) (any, error) {
+	parts := make([]any, len(content))
+	text := make([]string, 0, len(content))
+	for i := range content {
+		part, err := p.encodePart(&content[i])
 		if err != nil {
 			return nil, fmt.Errorf("part %d: %w", i+1, err)
 		}
 		parts[i] = part
+		if t, ok := part.(api.ChatMessagePart); ok && t.Type == api.ChatMessagePartTypeText {
+			text = append(text, t.Text)
+		}
+	}
+	if len(text) == len(parts) {
+		return strings.Join(text, "\n"), nil
 	}
 	return parts, nil
 }
 
-func encodePart(p *model.Part) (any, error) {
-	switch p.Type {
-	case model.TextPart:
-		return api.ChatMessagePart{Type: api.ChatMessagePartTypeText, Text: p.Text}, nil
-	case model.ImagePart:
-		url := p.URL
-		if len(p.Data) > 0 {
-			url = dataURL(p)
-		}
-		if url == "" {
-			return nil, errors.New("an image without data or URL")
-		}
-		return api.ChatMessagePart{
-			Type: api.ChatMessagePartTypeImageURL, ImageURL: &api.ChatMessageImageURL{URL: url},
-		}, nil
-	case model.FilePart:
-		if len(p.Data) == 0 {
-			return nil, errors.New("a file without data: this endpoint takes no URL of a file")
-		}
-		return map[string]any{"type": "file", "file": map[string]string{
-			"filename": p.Name, "file_data": dataURL(p),
-		}}, nil
-	}
-	return nil, fmt.Errorf("unknown type %q", p.Type)
-}
-
-func dataURL(p *model.Part) string {
-	return "data:" + p.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
-}
-
-// visibleText is the text of a tool's result, with a word for what is not text.
-func visibleText(m *model.Message) string {
-	var b strings.Builder
+// textOf is the content of a message that can be nothing but text.
+func textOf(m *model.Message) string {
 	for i := range m.Content {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
+		if m.Content[i].Type != model.TextPart {
+			return strings.TrimPrefix(m.Text()+"\n"+otherText(m), "\n")
 		}
-		p := &m.Content[i]
-		if p.Type == model.TextPart {
-			b.WriteString(p.Text)
+	}
+	return m.Text()
+}
+
+// otherText tells what of a message is no text, in words.
+func otherText(m *model.Message) string {
+	var out []string
+	for i := range m.Content {
+		part := &m.Content[i]
+		if part.Type == model.TextPart {
 			continue
 		}
-		fmt.Fprintf(&b, "(%s %s of %d bytes, not shown)", p.Type, p.MIME, len(p.Data))
+		text, ok := fileText(part)
+		if !ok {
+			text = part.NotShown("a message of the " + string(m.Role) + " is text")
+		}
+		out = append(out, text)
 	}
-	if strings.TrimSpace(b.String()) == "" {
-		return noOutput
-	}
-	return b.String()
+	return strings.Join(out, "\n")
 }
 
 // encodeFlatCalls tells calls as text, for endpoints that refuse calls in the
 // history when no tools are offered.
 func encodeFlatCalls(m *model.Message) ([]byte, error) {
 	var b strings.Builder
-	b.WriteString(visibleAssistantText(m))
+	b.WriteString(textOf(m))
 	for i := range m.ToolCalls {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
@@ -199,10 +210,10 @@ func encodeFlatCalls(m *model.Message) ([]byte, error) {
 	return marshal(plainMessage{Role: api.ChatMessageRoleAssistant, Content: b.String()})
 }
 
-func encodeFlatResult(m *model.Message) ([]byte, error) {
+func (p *profile) encodeFlatResult(m *model.Message) ([]byte, error) {
 	return marshal(plainMessage{
 		Role:    api.ChatMessageRoleUser,
-		Content: fmt.Sprintf("[The tool %s returned]\n%s", m.Name, visibleText(m)),
+		Content: fmt.Sprintf("[The tool %s returned]\n%s", m.Name, p.resultText(m)),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	api "github.com/sashabaranov/go-openai"
 
@@ -64,9 +65,14 @@ func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
 // toolset is the tools of a request as they go over the wire.
 type toolset struct {
 	defs   []model.Definition
+	list   []api.Tool
 	wire   json.RawMessage   // nil: none
 	byWire map[string]string // wire name to our name
 	ours   map[string]bool
+
+	once  sync.Once
+	plain json.RawMessage // wire, with plain schemas
+	err   error
 }
 
 func newToolset(defs []model.Definition) (*toolset, error) {
@@ -98,8 +104,28 @@ func newToolset(defs []model.Definition) (*toolset, error) {
 	if err != nil {
 		return nil, rejected(fmt.Sprintf("encode tools: %v", err))
 	}
-	t.wire = wire
+	t.list, t.wire = tools, wire
 	return t, nil
+}
+
+// encoded is the tools as they are sent, nil where there are none.
+func (t *toolset) encoded(plain bool) (json.RawMessage, error) {
+	if !plain || t.wire == nil {
+		return t.wire, nil
+	}
+	t.once.Do(func() {
+		list := slices.Clone(t.list)
+		for i := range list {
+			fn := *list[i].Function
+			schema, _ := fn.Parameters.(json.RawMessage) // made by parameters
+			if fn.Parameters, t.err = plainSchema(schema); t.err != nil {
+				return
+			}
+			list[i].Function = &fn
+		}
+		t.plain, t.err = json.Marshal(list)
+	})
+	return t.plain, t.err
 }
 
 // parameters is a schema that no endpoint refuses for what it lacks: an object

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,9 @@ type Options struct {
 	// Authorization header.
 	APIKey string
 
+	// ContextWindow is how many tokens the model takes, for those who choose between
+	// models. Zero: not known.
+	ContextWindow int64
 	// Temperature is not sent when nil; zero is sent as zero.
 	Temperature *float64
 	// MaxOutputTokens bounds one reply. Zero: not sent.
@@ -32,9 +37,16 @@ type Options struct {
 	// Stream asks for the reply piece by piece.
 	Stream bool
 	// Extra is merged into the request body as it is; New encodes it, so later
-	// changes of it change nothing. It cannot replace the model, messages, tools
-	// or stream.
+	// changes of it change nothing. It cannot replace what the loop relies on: the
+	// model, messages, tools in either form, stream and n. Its stop is sent beside
+	// the texts that a request asks to stop at.
 	Extra map[string]any
+	// Compat says how the endpoint wants to be spoken to.
+	Compat Compat
+	// Apart says that another model at the same endpoint takes part in the same
+	// conversations: what each signed or thought goes back to itself alone. False:
+	// it goes back to the endpoint.
+	Apart bool
 
 	// Timeout bounds one attempt, from dialling to the last byte. Zero: 2
 	// minutes.
@@ -65,10 +77,13 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if err != nil {
 		return o, nil, err
 	}
-	for _, key := range []string{"model", "messages", "tools", "stream"} {
-		if _, ok := o.Extra[key]; ok {
+	for _, key := range slices.Sorted(maps.Keys(o.Extra)) {
+		if owned(key) {
 			return o, nil, fmt.Errorf("extra cannot set %q", key)
 		}
+	}
+	if o.Compat, err = o.Compat.over(strings.ToLower(base.Hostname())); err != nil {
+		return o, nil, err
 	}
 	if o.Temperature != nil {
 		t := *o.Temperature

@@ -15,6 +15,15 @@ const (
 	echoAlways // all, and an empty one where there is none
 )
 
+// systemRole says what the system message is called.
+type systemRole byte
+
+const (
+	roleSystem systemRole = iota
+	roleDeveloper
+	roleUser // there is none: it is the user who says it
+)
+
 // profile is how one endpoint wants to be spoken to. It is a value that is
 // replaced, never changed: a request under way keeps the one it began with.
 type profile struct {
@@ -22,9 +31,15 @@ type profile struct {
 	echo             reasoningEcho
 	echoLearned      bool
 	shortIDs         bool // call ids of nine letters and digits
-	developer        bool // the system message is called developer
+	system           systemRole
+	systemRefused    int  // how many of the roles were refused
+	alternate        bool // user and assistant take turns
 	emptyContent     bool // "" and not null beside calls
 	flatten          bool // without tools, calls in the history are told as text
+	plainSchemas     bool // tools without the less common words of JSON Schema
+	noExtra          bool // members that are not known do not go back
+	noImages         bool // images are told as text
+	noFiles          bool // files likewise, but for those that are text
 	completionTokens bool // max_completion_tokens and not max_tokens
 	renamed          bool // completionTokens was learned
 	noOutput         bool // the endpoint refused a schema for its text
@@ -32,12 +47,6 @@ type profile struct {
 
 	// variant names how messages are written under this profile, for the memo.
 	variant string
-}
-
-func newProfile(origin string, completionTokens bool) *profile {
-	p := &profile{origin: origin, completionTokens: completionTokens}
-	p.variant = p.name()
-	return p
 }
 
 // with returns a copy of p with change made to it.
@@ -64,7 +73,8 @@ func (p *profile) name() string {
 	b.WriteString(p.origin)
 	b.WriteByte(' ')
 	b.WriteByte('0' + byte(p.echo))
-	for _, set := range []bool{p.shortIDs, p.developer, p.emptyContent} {
+	b.WriteByte('0' + byte(p.system))
+	for _, set := range []bool{p.shortIDs, p.emptyContent, p.noExtra, p.noImages, p.noFiles} {
 		if set {
 			b.WriteByte('1')
 		} else {

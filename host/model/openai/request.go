@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"io"
-	"maps"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -33,10 +32,14 @@ type responseFormat struct {
 
 // members encodes everything but the messages.
 func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte, error) {
-	r := request{Tools: tools.wire, Temperature: c.opts.Temperature}
+	wire, err := tools.encoded(p.plainSchemas)
+	if err != nil {
+		return nil, err
+	}
+	r := request{Tools: wire, Temperature: c.opts.Temperature}
 	r.Model = c.opts.Name
 	r.Stream = c.opts.Stream
-	r.Stop = req.Stop
+	r.Stop = c.stops(req.Stop)
 	if req.ToolChoice != "" && tools.ours[req.ToolChoice] {
 		r.ToolChoice = api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: wireName(req.ToolChoice)}}
 	}
@@ -52,23 +55,53 @@ func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte
 		r.MaxTokens = c.opts.MaxOutputTokens
 	}
 	b, err := marshal(&r)
-	if err != nil || (len(c.extra) == 0 && len(p.dropped) == 0) {
+	if err != nil || (len(c.extra) == 0 && len(p.dropped) == 0 && len(c.opts.Compat.Omit) == 0) {
 		return b, err
 	}
-	return mergeMembers(b, c.extra, p)
+	return c.merge(b, p)
 }
 
-func mergeMembers(b []byte, extra map[string]json.RawMessage, p *profile) ([]byte, error) {
+// stops are the texts to stop at: those that are asked for, and those of Extra. The
+// first ones come first, since endpoints take few.
+func (c *Client) stops(asked []string) []string {
+	if len(asked) == 0 || len(c.extra["stop"]) == 0 {
+		return asked
+	}
+	var more []string
+	if one := readString(c.extra["stop"]); one != "" {
+		more = []string{one}
+	} else if json.Unmarshal(c.extra["stop"], &more) != nil {
+		return asked
+	}
+	out := slices.Clone(asked)
+	for _, s := range more {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// merge puts Extra into the members of a request, and takes out what is not sent.
+func (c *Client) merge(b []byte, p *profile) ([]byte, error) {
 	members := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(b, &members); err != nil {
 		return nil, err
 	}
-	maps.Copy(members, extra)
+	for key, value := range c.extra {
+		if _, asked := members["stop"]; key == "stop" && asked {
+			continue // they are together already
+		}
+		members[key] = value
+	}
 	if _, ok := members["tools"]; !ok {
 		delete(members, "tool_choice") // refused without tools
 		delete(members, "parallel_tool_calls")
 	}
 	for key := range p.dropped {
+		delete(members, key)
+	}
+	for _, key := range c.opts.Compat.Omit {
 		delete(members, key)
 	}
 	return marshal(members)
@@ -164,6 +197,9 @@ func (c *Client) tools(defs []model.Definition) (*toolset, error) {
 
 // sends says whether a request under p holds the member param.
 func (c *Client) sends(p *profile, param string) bool {
+	if slices.Contains(c.opts.Compat.Omit, param) {
+		return false
+	}
 	if _, ok := c.extra[param]; ok {
 		return !p.dropped[param]
 	}
