@@ -36,6 +36,9 @@ type Identified interface {
 // another type is no model's word and is returned at once, and so is the error of
 // ctx: nobody waits for an answer any more.
 //
+// That a model does not take Request.Output ([ErrOutputSchema]) is returned at once as
+// well: all of them are to be asked in another way.
+//
 // Before each next model sink is given a chunk with Retry: what was shown is void.
 // The reply of a later model has a warning that says why it answered. When all
 // have given up, the error has the kind of the first one's, which the next call
@@ -60,6 +63,14 @@ func (f *fallback) Identity() (name string, window int64) {
 		}
 	}
 	return name, window
+}
+
+// TakesOutputSchemas implements [OutputSchemas]: it is so when all models do.
+func (f *fallback) TakesOutputSchemas() bool {
+	return len(f.models) > 0 && !slices.ContainsFunc(f.models, func(m Model) bool {
+		s, ok := m.(OutputSchemas)
+		return !ok || !s.TakesOutputSchemas()
+	})
 }
 
 func (f *fallback) identity(i int) (name string, window int64) {
@@ -98,6 +109,11 @@ func (f *fallback) Generate(ctx context.Context, req *Request, sink func(Chunk))
 			failed = &Error{Kind: Stream, Message: "neither a reply nor an error"}
 		} else if !errors.As(err, &failed) || failed == nil {
 			return nil, err
+		}
+		if errors.Is(err, ErrOutputSchema) {
+			all := *failed
+			all.Usage = all.Usage.Add(past.spent)
+			return nil, &all
 		}
 		past.add(name, window, failed)
 	}

@@ -196,3 +196,39 @@ type generateFunc func(context.Context, *model.Request, func(model.Chunk)) (*mod
 func (f generateFunc) Generate(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
 	return f(ctx, req, sink)
 }
+
+// schemas is a model that says whether it takes the schema of an output.
+type schemas struct {
+	named
+	takes bool
+}
+
+func (s schemas) TakesOutputSchemas() bool { return s.takes }
+
+// An output's schema that one does not take is none for all, and no reason to ask the
+// next for what it would refuse as well.
+func TestFallbackPassesOnThatASchemaIsRefused(t *testing.T) {
+	a := one("a", modeltest.Fail(&model.Error{Kind: model.Stream, Message: "no", Usage: model.Usage{TotalTokens: 3}}))
+	b := one("b", modeltest.Fail(&model.Error{Kind: model.Rejected, Message: "no", Err: model.ErrOutputSchema, Usage: model.Usage{TotalTokens: 4}}))
+	c := one("c", modeltest.Text("no"))
+	_, err := model.Fallback(a, b, c).Generate(t.Context(), modeltest.Hello(), nil)
+	failed, ok := errors.AsType[*model.Error](err)
+	if !ok || !errors.Is(err, model.ErrOutputSchema) || failed.Usage.TotalTokens != 7 || c.Count() != 0 {
+		t.Errorf("%v, c was asked %d times", err, c.Count())
+	}
+	for _, k := range []struct {
+		models []model.Model
+		want   bool
+	}{
+		{nil, false},
+		{[]model.Model{a}, false},
+		{[]model.Model{schemas{a, true}}, true},
+		{[]model.Model{schemas{a, true}, schemas{b, true}}, true},
+		{[]model.Model{schemas{a, true}, schemas{b, false}}, false},
+		{[]model.Model{schemas{a, true}, b}, false},
+	} {
+		if got := model.Fallback(k.models...).(model.OutputSchemas).TakesOutputSchemas(); got != k.want {
+			t.Errorf("%d models: %v", len(k.models), got)
+		}
+	}
+}

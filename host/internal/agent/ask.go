@@ -39,6 +39,10 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 	if err == nil || !d.fallBack(err) {
 		return reply, err
 	}
+	if me, ok := errors.AsType[*model.Error](err); ok {
+		d.unanswered = d.unanswered.Add(me.Usage)
+		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+	}
 	d.emit(run.Retried{Attempt: 1, Error: oneLine(err)})
 	return d.generate(ctx, d.asked(final))
 }
