@@ -51,9 +51,13 @@ type Agent struct {
 
 // Tool is a tool as the loop knows it.
 type Tool struct {
-	Definition   model.Definition
-	Schema       *schema.Schema // of the arguments that the model gives; nil: anything
-	Full         *schema.Schema // of all arguments, those that come from the state included; nil: anything
+	Definition model.Definition
+	Schema     *schema.Schema // of the arguments that the model gives; nil: anything
+	Full       *schema.Schema // of all arguments, those that come from the state included; nil: anything
+	// Fit, when not nil, reads the arguments in the place of Schema and returns them as
+	// the tool takes them. What its error says is for the model; that for arguments
+	// which are nil says how they have to look.
+	Fit          func(json.RawMessage) (json.RawMessage, error)
 	Reads        []StateRead
 	Writes       []StateWrite
 	ReturnDirect bool
@@ -85,7 +89,7 @@ type Toolbox interface {
 
 // Call is one call of a tool.
 type Call struct {
-	ID        string
+	ID        string // the loop's own, of the step and the position in it
 	Tool      string
 	Arguments json.RawMessage // valid for the tool's schema
 	Run       run.ID
@@ -96,6 +100,8 @@ type Call struct {
 	// Progress and Log pass on what the tool says. They never block.
 	Progress func(permille int, message string)
 	Log      func(level, message string)
+	// Nested passes on an event of the run that the call is, if it is one. It never blocks.
+	Nested func(run.Event)
 }
 
 // Result is the outcome of a call.
@@ -106,6 +112,7 @@ type Result struct {
 	Detail     string
 	Receipt    *run.Receipt
 	Spent      *run.Spent // by a run that the call was; nil: it was none
+	NestedRun  run.ID     // of an agent that was called
 
 	found []string // tools that the model is shown from the next step on
 }
@@ -148,6 +155,29 @@ func goOn(msgs []model.Message) []model.Message {
 		return nil
 	}
 	return []model.Message{model.Text(model.User, "Go on from here.")}
+}
+
+// fit returns the arguments as the tool takes them, or says to the model why it does
+// not.
+func (t *Tool) fit(args json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case t.Fit != nil:
+		return t.Fit(args)
+	case t.Schema != nil:
+		return t.Schema.Fit(args)
+	}
+	return args, nil
+}
+
+// shape is the end of an error about arguments that could not be read at all.
+func (t *Tool) shape() string {
+	if t.Fit == nil {
+		return ""
+	}
+	if _, err := t.Fit(nil); err != nil {
+		return ": " + err.Error()
+	}
+	return ""
 }
 
 // tool returns the tool with this name, or nil. Names are exact: a near miss is
