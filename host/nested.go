@@ -22,7 +22,7 @@ import (
 // agentTool is the tool of an entry that names an agent.
 func (h *Host) agentTool(i int) *binding {
 	t, c := &h.manifest.Tools[i], h.kin.agents[i]
-	return &binding{agent: c, returnDirect: t.ReturnDirect, entry: t, info: ToolInfo{
+	return &binding{agent: c, returnDirect: t.ReturnDirect, writes: stateWrites(t), entry: t, info: ToolInfo{
 		Name:        cmp.Or(t.Name, c.manifest.Name, nameOf(t.Agent)),
 		Description: cmp.Or(t.Description, c.manifest.Description, c.described()),
 		Parameters:  []byte(promptSchema), Digest: c.manifest.Digest,
@@ -88,15 +88,15 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 	in := Text(prompt)
 	in.ID = id
 	end, err := t.agent.nested(ctx, in, &c)
+	r := t.result(ctx, &end)
 	if err != nil {
 		t.agent.log.Error("an agent could not be run", "run", id, "tool", c.Tool, "error", err)
-		return agent.Result{
+		r = agent.Result{
 			Kind: run.KindInternal, Content: model.TextParts("The agent could not be run: an internal fault of the host."),
-			Detail: visible.Line(err.Error(), maxSaidOf), NestedRun: id,
+			Detail: visible.Line(err.Error(), maxSaidOf),
 		}
 	}
-	r := t.result(ctx, end)
-	r.NestedRun = id
+	r.NestedRun, r.Spent = id, &end.spent
 	return r
 }
 
@@ -104,9 +104,29 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 type ending struct {
 	body   run.Body // Finished or Failed
 	closed bool     // the model was asked for an answer at a limit, and gave one
+	spent  run.Spent
 }
 
-// nested runs the agent and passes on what happens.
+// see takes what an event says of the ending and of what the run has used.
+func (e *ending) see(b run.Body) {
+	switch b := b.(type) {
+	case run.Replied:
+		e.closed = b.Step == 0 && b.Message != nil
+		e.spent.Usage, e.spent.Cost = e.spent.Usage.Add(b.Usage), e.spent.Cost+b.Cost
+	case run.Called:
+		e.spent.ToolCalls++
+	case run.Returned:
+		if s := b.Spent; s != nil {
+			e.spent.Usage, e.spent.Cost = e.spent.Usage.Add(s.Usage), e.spent.Cost+s.Cost
+			e.spent.ToolCalls += s.ToolCalls
+		}
+	case run.Finished, run.Failed:
+		e.body = b
+	}
+}
+
+// nested runs the agent and passes on what happens. What it uses counts for the run
+// that calls it as well.
 func (h *Host) nested(ctx context.Context, in Input, c *agent.Call) (ending, error) {
 	var end ending
 	a, prompted, err := h.prepare(&in)
@@ -115,7 +135,7 @@ func (h *Host) nested(ctx context.Context, in Input, c *agent.Call) (ending, err
 	}
 	session := h.engine.NewSession()
 	defer session.Close()
-	a.Box = runBox{h.box, session}
+	a.Box, a.Up = runBox{h.box, session}, c.Meter
 	for ev, err := range a.Run(ctx, in.ID, prompted) {
 		if err != nil {
 			return end, err
@@ -123,12 +143,7 @@ func (h *Host) nested(ctx context.Context, in Input, c *agent.Call) (ending, err
 		if c.Nested != nil {
 			c.Nested(ev)
 		}
-		switch b := ev.Body.(type) {
-		case run.Replied:
-			end.closed = b.Step == 0 && b.Message != nil
-		case run.Finished, run.Failed:
-			end.body = b
-		}
+		end.see(ev.Body)
 	}
 	if end.body == nil {
 		return end, errors.New("the run ended without an event")
@@ -145,7 +160,7 @@ const (
 // result is what the model is told of a run that the agent has made. What an agent has
 // got when it is stopped is kept, and marked as an error so that it is not taken for
 // an answer.
-func (t *binding) result(ctx context.Context, end ending) agent.Result {
+func (t *binding) result(ctx context.Context, end *ending) agent.Result {
 	if f, failed := end.body.(run.Failed); failed {
 		why := visible.Line(strings.Join(strings.Fields(f.Err.Message), " "), maxSaidOf)
 		return agent.Result{Kind: run.KindToolError, Content: model.TextParts("The agent failed: " + f.Err.Kind + ": " + why)}

@@ -40,6 +40,7 @@ func readPrompt(args json.RawMessage) (string, error) {
 	case named:
 	case isMessage(fields):
 		value = args
+	case fields["role"] != nil: // a message without content, or of somebody else
 	case len(fields) == 1:
 		for _, value = range fields { // the only one
 		}
