@@ -17,6 +17,7 @@ import (
 	"github.com/wagent-dev/wagent/host/internal/redact"
 	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/policy"
+	"github.com/wagent-dev/wagent/host/visible"
 )
 
 // Bounds of agents that call agents.
@@ -161,6 +162,9 @@ func tooDeep(line []*Host, path string) error {
 	return fmt.Errorf("agents call each other more than %d levels deep: %s", maxLevels, chain(line, path))
 }
 
+// maxWarning bounds a warning in the log, in bytes.
+const maxWarning = 1024
+
 // read makes the host of an agent.
 func (f *family) read(path string) *Host {
 	file, _ := os.Stat(path) // what is wrong with it, reading it says
@@ -169,6 +173,9 @@ func (f *family) read(path string) *Host {
 		c := newHost(&manifest.Manifest{}, &f.opts)
 		c.kin.file, c.kin.faults = file, err
 		return c
+	}
+	for _, w := range m.Warnings() {
+		f.root.log.Warn("the manifest of an agent has something to be known", "warning", visible.Line(w.String(), maxWarning))
 	}
 	c := newHost(m, &f.opts)
 	c.kin.file = file
