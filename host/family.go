@@ -234,8 +234,10 @@ func (f *family) settle() {
 				modules++
 			}
 		}
+		seen := map[string]bool{h.manifest.Path: true}
 		for _, other := range f.all {
-			if h.manifest.Path != other.manifest.Path {
+			if path := other.manifest.Path; !seen[path] {
+				seen[path] = true
 				h.kin.faults = errors.Join(h.kin.faults, h.manifest.CoversThoseOf(other.manifest))
 			}
 		}

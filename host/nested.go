@@ -71,9 +71,8 @@ func (h *Host) described() string {
 // errCallTimeout is the cause of a context that ended by limits.timeout of an entry.
 var errCallTimeout = errors.New("the time of the call is over")
 
-// ask runs the agent on the prompt of a call, in a run of its own whose id follows
-// from the calling run, the step and the position in it. When it returns nothing of
-// that run is under way any more.
+// ask runs the agent on the prompt of a call, in the run that the call names. When it
+// returns nothing of that run is under way any more.
 func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 	prompt, err := readPrompt(c.Arguments)
 	if err != nil {
@@ -84,7 +83,7 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 		ctx, cancel = context.WithTimeoutCause(ctx, d, errCallTimeout)
 		defer cancel()
 	}
-	id := c.Run + "." + run.ID(c.ID)
+	id := c.NestedRun
 	in := Text(prompt)
 	in.ID = id
 	end, err := t.agent.nested(ctx, in, &c)
@@ -224,7 +223,7 @@ func lastSaid(r *run.Result) string {
 
 // asked calls the agent outside of a run.
 func (t *binding) asked(ctx context.Context, args json.RawMessage, watch func(run.Body)) Outcome {
-	c := agent.Call{ID: "call_0_1", Tool: t.info.Name, Arguments: args, Run: run.NewID()}
+	c := agent.Call{ID: "call_0_1", Tool: t.info.Name, Arguments: args, NestedRun: run.NewID()}
 	if watch != nil {
 		var mu sync.Mutex
 		c.Nested = func(e run.Event) {

@@ -61,6 +61,7 @@ type Tool struct {
 	Reads        []StateRead
 	Writes       []StateWrite
 	ReturnDirect bool
+	Nested       bool   // a call of it is a run of its own, in the same store: see Call.NestedRun
 	Polling      bool   // is asked the same again and again by its nature; see Limits.Repeats
 	Idempotent   bool   // may be called again when it is not known whether a call took place
 	Module       string // digest of the code, for the record
@@ -96,6 +97,7 @@ type Call struct {
 	Step      int
 	State     map[string]json.RawMessage // what the tool may ask for of the run's state
 	Meter     *Meter                     // of the run, for a call that is a run itself
+	NestedRun run.ID                     // that such a call begins; empty: the tool is none
 
 	// Progress and Log pass on what the tool says. They never block.
 	Progress func(permille int, message string)

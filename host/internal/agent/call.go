@@ -23,11 +23,12 @@ func (d *driver) settle() {
 	}
 	for i, s := range t.Slots {
 		a := t.Plan.Actions[i]
-		if tool := d.tool(a.Tool); !s.Called || s.Returned != nil || (tool != nil && tool.Idempotent) {
+		tool := d.tool(a.Tool)
+		if !s.Called || s.Returned != nil || (tool != nil && tool.Idempotent) {
 			continue
 		}
-		d.emit(refusal(t.Step, a, run.KindCancelled,
-			"The run was interrupted while this call was under way. Whether it took effect is not known."))
+		d.emit(d.interrupted(t.Step, a, tool))
+		d.meter = newMeter(d.Limits, d.Up, &d.state)
 	}
 }
 
@@ -183,6 +184,9 @@ func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	}
 	c.Log = func(level, message string) {
 		b.notes.log(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
+	}
+	if tool.Nested {
+		c.NestedRun = nestedRun(b.state.Run, a.CallID)
 	}
 	c.Nested = func(e run.Event) { b.notes.nested(run.Nested{CallID: a.CallID, Tool: a.Tool, Event: e}) }
 	b.running++

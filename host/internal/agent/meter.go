@@ -43,6 +43,14 @@ func newMeter(l Limits, up *Meter, s *run.State) *Meter {
 		m.of[tool] = n - s.Since.CallCounts[tool]
 		m.calls += m.of[tool]
 	}
+	if s.Turn == nil || s.Turn.Ended {
+		return m
+	}
+	for _, slot := range s.Turn.Slots { // the state takes it when the step ends
+		if r := slot.Returned; r != nil && r.Spent != nil {
+			m.tokens, m.cost, m.calls = m.tokens+r.Spent.Usage.TotalTokens, m.cost+r.Spent.Cost, m.calls+r.Spent.ToolCalls
+		}
+	}
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,27 +22,45 @@ import (
 // ended in the result's text.
 func nesting(child *agent.Agent) boxFunc {
 	return func(ctx context.Context, c agent.Call) agent.Result {
-		id := c.Run + "." + run.ID(c.ID)
 		var end run.Finished
-		for e, err := range child.Run(ctx, id, prompt()) {
+		var spent run.Spent
+		for e, err := range up(child, c.Meter).Run(ctx, c.NestedRun, prompt()) {
 			if err != nil {
 				return agent.Result{Kind: run.KindInternal, Content: model.TextParts(err.Error())}
 			}
 			c.Nested(e)
 			if f, ok := e.Body.(run.Finished); ok {
 				end = f
+				spent = run.Spent{Usage: f.Result.TokenUsage, ToolCalls: len(f.Result.Steps)}
 			}
 		}
-		return agent.Result{Content: model.TextParts(string(end.ExitReason) + ": " + end.Output), NestedRun: id}
+		return agent.Result{Content: model.TextParts(string(end.ExitReason) + ": " + end.Output), NestedRun: c.NestedRun, Spent: &spent}
+	}
+}
+
+// up returns a copy of a whose runs count for m as well.
+func up(a *agent.Agent, m *agent.Meter) *agent.Agent {
+	b := *a
+	b.Up = m
+	return &b
+}
+
+// agents makes tools agents.
+func agents(a *agent.Agent, names ...string) {
+	for i := range a.Tools {
+		if slices.Contains(names, a.Tools[i].Definition.Name) {
+			a.Tools[i].Nested = true
+		}
 	}
 }
 
 func TestEventsOfANestedRunAreShownWhileItsCallRuns(t *testing.T) {
 	store := new(run.Memory)
 	grandchild := newAgent(t, says(calls("a"), text("deep")), nil)
-	child := newAgent(t, says(calls("b"), text("inner")), func(a *agent.Agent) { a.Box, a.Store = nesting(grandchild), store })
+	child := newAgent(t, says(calls("b"), text("inner")), func(a *agent.Agent) { a.Box, a.Store = nesting(grandchild), store; agents(a, "b") })
 	events, got := finish(t, t.Context(), newAgent(t, says(calls("a"), text("outer")), func(a *agent.Agent) {
 		a.Box, a.Store = nesting(child), store
+		agents(a, "a")
 	}))
 	if got.Output != "outer" || got.Steps[0].Observation != "text: inner" || got.Steps[0].NestedRun != "r.call_1_1" {
 		t.Errorf("result is %+v", got)
@@ -110,6 +129,7 @@ func TestTheTimeOfARunBindsTheRunsInIt(t *testing.T) {
 			m := says(calls("a"), text("done"))
 			_, got := finish(t, t.Context(), newAgent(t, m, func(a *agent.Agent) {
 				a.Box, a.Store, a.MaxDuration = nesting(child), store, 5*time.Second
+				agents(a, "a")
 			}))
 			wantOuter, wantInner := run.ExitMaxDuration, run.ExitInterrupted
 			if own == 3*time.Second {
@@ -205,46 +225,90 @@ func TestAToolThatReadsItsArgumentsItself(t *testing.T) {
 	}
 }
 
-// A run that crashed while an agent worked for it does not know what that did, and asks
-// no second time.
-func TestACrashInANestedRunIsToldAndNothingIsRepeated(t *testing.T) {
-	store := new(run.Memory)
-	child := newAgent(t, says(calls("b"), text("inner"), text("again")), func(a *agent.Agent) { a.Store = store })
-	outer := newAgent(t, says(calls("a"), text("outer")), func(a *agent.Agent) { a.Box, a.Store = nesting(child), store })
-	finish(t, t.Context(), outer)
-
+// before returns a store that has the events of runs in from up to the first that is,
+// as it is after a crash, and the state of the last run.
+func before(t *testing.T, from run.Store, is func(run.Event) bool, ids ...run.ID) (*run.Memory, run.State) {
+	t.Helper()
 	crashed := new(run.Memory)
 	var s run.State
-	for e, err := range store.Load(t.Context(), "r", 0) {
-		if err == nil {
-			s, err = run.Apply(s, e)
-		}
-		if err == nil {
-			err = crashed.Append(t.Context(), "r", e.Seq-1, []run.Event{e})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, called := e.Body.(run.Called); called {
-			break
+	for _, id := range ids {
+		s = run.State{}
+		for e, err := range from.Load(t.Context(), id, 0) {
+			if err == nil {
+				s, err = run.Apply(s, e)
+			}
+			if err == nil {
+				err = crashed.Append(t.Context(), id, e.Seq-1, []run.Event{e})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is(e) {
+				break
+			}
 		}
 	}
-	before, err := run.Load(t.Context(), store, "r.call_1_1")
-	if err != nil {
-		t.Fatal(err)
+	return crashed, s
+}
+
+// A run that crashed while an agent worked for it does not know what that did, and asks
+// no second time. What it cost is known.
+func TestACrashInANestedRunIsToldAndNothingIsRepeated(t *testing.T) {
+	store := new(run.Memory)
+	grandchild := newAgent(t, says(calls("a"), text("deep")), func(a *agent.Agent) { a.Store = store })
+	child := newAgent(t, says(calls("b"), text("inner"), text("again")), func(a *agent.Agent) {
+		a.Box, a.Store = nesting(grandchild), store
+		agents(a, "b")
+	})
+	outer := func(m model.Model, store run.Store, box boxFunc) *agent.Agent {
+		return newAgent(t, m, func(a *agent.Agent) {
+			a.Box, a.Store = box, store
+			agents(a, "a")
+		})
 	}
-	events, got := collect(t, newAgent(t, says(text("after")), func(a *agent.Agent) {
-		a.Store = crashed
-		a.Box = boxFunc(func(context.Context, agent.Call) agent.Result {
+	_, whole := finish(t, t.Context(), outer(says(calls("a"), text("outer")), store, nesting(child)))
+	if whole.TokenUsage.TotalTokens != 6*5 {
+		t.Fatalf("%d tokens were used", whole.TokenUsage.TotalTokens)
+	}
+	called := func(e run.Event) bool { _, ok := e.Body.(run.Called); return ok }
+	for name, c := range map[string]struct {
+		runs   []run.ID // that had begun
+		tokens int64    // of model calls that were answered
+		calls  int
+		nested run.ID
+	}{
+		"before it had begun":        {[]run.ID{"r"}, 5, 0, ""},
+		"in its own call of another": {[]run.ID{"r.call_1_1.call_1_1", "r.call_1_1", "r"}, 15, 2, "r.call_1_1"},
+	} {
+		crashed, s := before(t, store, called, c.runs...)
+		again := boxFunc(func(context.Context, agent.Call) agent.Result {
 			t.Error("the call is made again")
 			return agent.Result{}
 		})
-	}).Resume(t.Context(), s))
-	if got.Output != "after" || got.Steps[0].ErrorKind != run.KindCancelled || !strings.Contains(got.Steps[0].Observation, "is not known") {
-		t.Errorf("result is %+v after %d events", got, len(events))
-	}
-	after, err := run.Load(t.Context(), store, "r.call_1_1")
-	if d := cmp.Diff(before, after); err != nil || d != "" {
-		t.Errorf("the nested run was changed: %v %s", err, d)
+		end, _ := run.Load(t.Context(), crashed, "r.call_1_1")
+		events, got := collect(t, outer(says(text("after")), crashed, again).Resume(t.Context(), s.Clone()))
+		step := got.Steps[0]
+		if got.Output != "after" || step.ErrorKind != run.KindCancelled || !strings.Contains(step.Observation, "is not known") || step.NestedRun != c.nested {
+			t.Errorf("%s: result is %+v", name, got)
+		}
+		if got.TokenUsage.TotalTokens != c.tokens+5 {
+			t.Errorf("%s: %d tokens, want %d", name, got.TokenUsage.TotalTokens, c.tokens+5)
+		}
+		for _, e := range events {
+			if r, ok := e.Body.(run.Returned); ok && r.Spent != nil && r.Spent.ToolCalls != c.calls {
+				t.Errorf("%s: %d calls were counted, want %d", name, r.Spent.ToolCalls, c.calls)
+			}
+		}
+		after, _ := run.Load(t.Context(), crashed, "r.call_1_1")
+		if d := cmp.Diff(end, after); d != "" {
+			t.Errorf("%s: the nested run was changed: %s", name, d)
+		}
+		crashed, s = before(t, store, called, c.runs...)
+		bounded := outer(says(text("after")), crashed, again)
+		bounded.Limits.Tokens = 15
+		_, got = collect(t, bounded.Resume(t.Context(), s))
+		if want := map[bool]run.ExitReason{true: run.ExitTokenBudget, false: run.ExitText}[c.tokens >= 15]; got.ExitReason != want {
+			t.Errorf("%s: ended with %s, want %s", name, got.ExitReason, want)
+		}
 	}
 }
