@@ -86,8 +86,8 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 	id := c.NestedRun
 	in := Text(prompt)
 	in.ID = id
-	end, err := t.agent.nested(ctx, in, &c)
-	r := t.result(ctx, &end)
+	end, state, err := t.agent.nested(ctx, in, &c)
+	r := t.result(ctx, end, &state)
 	if err != nil {
 		t.agent.log.Error("an agent could not be run", "run", id, "tool", c.Tool, "error", err)
 		r = agent.Result{
@@ -95,59 +95,34 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 			Detail: visible.Line(err.Error(), maxSaidOf),
 		}
 	}
-	r.NestedRun, r.Spent = id, &end.spent
+	spent := state.Spent()
+	r.NestedRun, r.Spent = id, &spent
 	return r
 }
 
-// ending is how a nested run ended.
-type ending struct {
-	body   run.Body // Finished or Failed
-	closed bool     // the model was asked for an answer at a limit, and gave one
-	spent  run.Spent
-}
-
-// see takes what an event says of the ending and of what the run has used.
-func (e *ending) see(b run.Body) {
-	switch b := b.(type) {
-	case run.Replied:
-		e.closed = b.Step == 0 && b.Message != nil
-		e.spent.Usage, e.spent.Cost = e.spent.Usage.Add(b.Usage), e.spent.Cost+b.Cost
-	case run.Called:
-		e.spent.ToolCalls++
-	case run.Returned:
-		if s := b.Spent; s != nil {
-			e.spent.Usage, e.spent.Cost = e.spent.Usage.Add(s.Usage), e.spent.Cost+s.Cost
-			e.spent.ToolCalls += s.ToolCalls
-		}
-	case run.Finished, run.Failed:
-		e.body = b
-	}
-}
-
 // nested runs the agent and passes on what happens. What it uses counts for the run
-// that calls it as well.
-func (h *Host) nested(ctx context.Context, in Input, c *agent.Call) (ending, error) {
-	var end ending
+// that calls it as well. It returns the last event, and what the run has come to.
+func (h *Host) nested(ctx context.Context, in Input, c *agent.Call) (end run.Body, s run.State, err error) {
 	a, prompted, err := h.prepare(&in)
 	if err != nil {
-		return end, err
+		return nil, s, err
 	}
 	session := h.engine.NewSession()
 	defer session.Close()
 	a.Box, a.Up = runBox{h.box, session}, c.Meter
 	for ev, err := range a.Run(ctx, in.ID, prompted) {
+		if err == nil {
+			s, err = run.Apply(s, ev)
+		}
 		if err != nil {
-			return end, err
+			return nil, s, err
 		}
 		if c.Nested != nil {
 			c.Nested(ev)
 		}
-		end.see(ev.Body)
+		end = ev.Body
 	}
-	if end.body == nil {
-		return end, errors.New("the run ended without an event")
-	}
-	return end, nil
+	return end, s, nil
 }
 
 // Bounds of what is told of an agent that did not come to its end, in bytes.
@@ -159,12 +134,12 @@ const (
 // result is what the model is told of a run that the agent has made. What an agent has
 // got when it is stopped is kept, and marked as an error so that it is not taken for
 // an answer.
-func (t *binding) result(ctx context.Context, end *ending) agent.Result {
-	if f, failed := end.body.(run.Failed); failed {
+func (t *binding) result(ctx context.Context, end run.Body, s *run.State) agent.Result {
+	if f, failed := end.(run.Failed); failed {
 		why := visible.Line(strings.Join(strings.Fields(f.Err.Message), " "), maxSaidOf)
 		return agent.Result{Kind: run.KindToolError, Content: model.TextParts("The agent failed: " + f.Err.Kind + ": " + why)}
 	}
-	f, _ := end.body.(run.Finished)
+	f, _ := end.(run.Finished)
 	switch {
 	case t.agent.endsBy(f.ExitReason):
 		return agent.Result{Content: model.TextParts(f.Output)}
@@ -173,7 +148,7 @@ func (t *binding) result(ctx context.Context, end *ending) agent.Result {
 			"The agent was stopped after %s, the time of a call (limits.timeout).%s", t.info.Agent.Timeout, held(&f)))}
 	case f.ExitReason == run.ExitInterrupted:
 		return agent.Result{Kind: run.KindCancelled, Content: model.TextParts("The run ended before the agent had answered." + held(&f))}
-	case end.closed:
+	case s.Closing != nil && s.Closing.Message != nil:
 		return agent.Result{Content: model.TextParts(fmt.Sprintf(
 			"The agent was stopped before it was done (%s). Its answer from what it had by then:\n%s", f.ExitReason, f.Output))}
 	}

@@ -202,6 +202,11 @@ type Resumed struct {
 	Messages []model.Message `json:"messages,omitempty"`
 }
 
+// Add returns the sum of s and o.
+func (s Spent) Add(o Spent) Spent {
+	return Spent{Usage: s.Usage.Add(o.Usage), Cost: s.Cost + o.Cost, ToolCalls: s.ToolCalls + o.ToolCalls}
+}
+
 // Hooked says what a hook did of its own accord. In this version it is a part of the
 // host that does: the guard against repeated calls.
 type Hooked struct {

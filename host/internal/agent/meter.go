@@ -35,21 +35,12 @@ type Meter struct {
 // newMeter returns the meter of a run from where its state is. What the state has
 // spent was counted above when it was spent.
 func newMeter(l Limits, up *Meter, s *run.State) *Meter {
-	m := &Meter{
-		limits: l, up: up, tokens: s.Usage.TotalTokens - s.Since.Tokens, cost: s.Cost - s.Since.Cost,
-		calls: s.Nested - s.Since.Nested, of: make(map[string]int, len(s.CallCounts)),
-	}
+	spent, since := s.Spent(), &s.Since
+	m := &Meter{limits: l, up: up, tokens: spent.Usage.TotalTokens - since.Tokens, cost: spent.Cost - since.Cost, calls: spent.ToolCalls - since.Nested}
+	m.of = make(map[string]int, len(s.CallCounts))
 	for tool, n := range s.CallCounts {
-		m.of[tool] = n - s.Since.CallCounts[tool]
-		m.calls += m.of[tool]
-	}
-	if s.Turn == nil || s.Turn.Ended {
-		return m
-	}
-	for _, slot := range s.Turn.Slots { // the state takes it when the step ends
-		if r := slot.Returned; r != nil && r.Spent != nil {
-			m.tokens, m.cost, m.calls = m.tokens+r.Spent.Usage.TotalTokens, m.cost+r.Spent.Cost, m.calls+r.Spent.ToolCalls
-		}
+		m.of[tool] = n - since.CallCounts[tool]
+		m.calls -= since.CallCounts[tool]
 	}
 	return m
 }

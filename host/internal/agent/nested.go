@@ -38,26 +38,18 @@ func (d *driver) spentBy(ctx context.Context, id run.ID) (run.Spent, error) {
 	if err != nil {
 		return run.Spent{}, err
 	}
-	spent := run.Spent{Usage: s.Usage, Cost: s.Cost, ToolCalls: s.Nested}
-	for _, n := range s.CallCounts {
-		spent.ToolCalls += n
-	}
+	spent := s.Spent()
 	if s.Turn == nil || s.Turn.Ended {
 		return spent, nil
 	}
 	for i, slot := range s.Turn.Slots {
-		inner := run.Spent{}
-		switch {
-		case slot.Returned != nil && slot.Returned.Spent != nil:
-			inner = *slot.Returned.Spent
-		case slot.Called && slot.Returned == nil:
-			// The store has no such run for a module, or one that had not begun.
-			if inner, err = d.spentBy(ctx, nestedRun(id, s.Turn.Plan.Actions[i].CallID)); err != nil {
-				continue
-			}
+		if !slot.Called || slot.Returned != nil {
+			continue
 		}
-		spent.Usage, spent.Cost = spent.Usage.Add(inner.Usage), spent.Cost+inner.Cost
-		spent.ToolCalls += inner.ToolCalls
+		// The store has no such run for a module, or for an agent that had not begun.
+		if inner, err := d.spentBy(ctx, nestedRun(id, s.Turn.Plan.Actions[i].CallID)); err == nil {
+			spent = spent.Add(inner)
+		}
 	}
 	return spent, nil
 }
