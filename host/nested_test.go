@@ -1,9 +1,11 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -525,5 +527,68 @@ func TestNamesAndDescriptionsOfAgents(t *testing.T) {
 	}
 	if keys := slices.Collect(maps.Keys(loaded)); len(keys) != 1 || keys[0] != "counter.wasm of 2" {
 		t.Errorf("the loading was told as %v", loaded)
+	}
+}
+
+// endings is a store that closes ended when a run has ended.
+type endings struct {
+	run.Memory
+	id    run.ID
+	ended chan struct{}
+}
+
+func (s *endings) Append(ctx context.Context, id run.ID, head uint64, events []run.Event) error {
+	err := s.Memory.Append(ctx, id, head, events)
+	for _, e := range events {
+		if _, over := e.Body.(run.Finished); over && id == s.id {
+			close(s.ended)
+		}
+	}
+	return err
+}
+
+// An agent does not wait for whoever watches the run that calls it, however much it says.
+func TestAnAgentThatSaysMuchIsNotHeldAndNotKeptWhole(t *testing.T) {
+	flood := modeltest.Text(strings.Repeat("x ", 200_000))
+	store := &endings{id: "top.call_1_1", ended: make(chan struct{})}
+	h := family(t, two(), host.Options{Store: store, Model: roles(map[string][]modeltest.Turn{
+		"boss": {ask("x"), modeltest.Text("ok")}, "research": {flood},
+	})})
+	in := host.Text("go")
+	in.ID = "top"
+	shown, lost := 0, ""
+	for ev, err := range h.Run(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := ev.Body.(type) {
+		case run.Nested:
+			shown++
+			select { // nobody takes what the agent says before it has ended
+			case <-store.ended:
+			case <-time.After(time.Minute): // it takes less than a second
+				t.Fatal("the agent waits to be watched")
+			}
+		case run.Logged:
+			lost = b.Message
+		case run.Returned:
+			if len(b.Content[0].Text) != 400_000 {
+				t.Errorf("the answer has %d bytes", len(b.Content[0].Text))
+			}
+		}
+	}
+	if shown > 100_000 || !strings.Contains(lost, "events of the agent's run were not shown") {
+		t.Errorf("%d events were shown, and told: %q", shown, lost)
+	}
+}
+
+func TestWarningsOfAnAgentsManifestAreLogged(t *testing.T) {
+	const key = "sk-abcdefghijklmnopqrstuvwxyz"
+	files := two()
+	files["researcher.yaml"] = strings.Replace(researcher, "{name: m}", "{name: m, api_key: "+key+"}", 1)
+	var log bytes.Buffer
+	family(t, files, host.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if text := log.String(); strings.Count(text, "researcher.yaml:3:27: model.api_key: a key is written in the manifest") != 1 || strings.Contains(text, key) {
+		t.Errorf("the log says %q", text)
 	}
 }
