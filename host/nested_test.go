@@ -443,51 +443,6 @@ func TestAnAgentCanBeCalledOutsideOfARun(t *testing.T) {
 	}
 }
 
-// field report 16 of loops: the message argument of an agent as a tool in a slightly
-// wrong shape.
-func TestPromptsAreReadInTheShapesThatModelsWrite(t *testing.T) {
-	for args, want := range map[string]string{
-		`{"prompt":"do it"}`:                                            "do it",
-		`{"prompt":" do\n it "}`:                                        " do\n it ",
-		`{"prompt":"do it","temperature":0}`:                            "do it",
-		`{"message":"do it"}`:                                           "do it",
-		`{"role":"user","content":"do it"}`:                             "do it",
-		`{"content":"do it"}`:                                           "do it",
-		`{"content":[{"type":"text","text":"do it"}]}`:                  "do it",
-		`{"role":"user","content":[{"text":"do "},{"text":"it"}]}`:      "do it",
-		`{"prompt":{"role":"user","content":"do it"}}`:                  "do it",
-		`{"prompt":[{"role":"user","content":"do"},{"content":"it"}]}`:  "do\n\nit",
-		`{"messages":[{"role":"user","content":[{"text":"do it"}]}]}`:   "do it",
-		`{"user_message":{"role":"user","content":[{"text":"do it"}]}}`: "do it",
-	} {
-		if got, err := host.ReadPrompt(json.RawMessage(args)); err != nil || got != want {
-			t.Errorf("%s is read as %q, %v", args, got, err)
-		}
-	}
-	for _, args := range []string{
-		``, `null`, `"do it"`, `[]`, `{}`, `{"prompt":""}`, `{"prompt":"  \n"}`, `{"prompt":null}`, `{"prompt":7}`, `{"prompt":[]}`, `{"prompt":["do it"]}`, `{"prompt":{}}`,
-		`{"a":"x","b":"y"}`, `{"role":"system","content":"x"}`, `{"role":"assistant","content":"x"}`, `{"role":"user"}`, `{"content":[]}`, `{"content":[{"type":"image"}]}`,
-		`{"messages":[{"role":"user","content":"x"},{"role":"system","content":"y"}]}`, `{"a":{"b":{"content":"x"}}}`, `{"prompt":"a","prompt":"b"}`, `{"prompt":"a"`,
-		strings.Repeat(`{"a":`, 5000) + `"x"` + strings.Repeat("}", 5000),
-	} {
-		if got, err := host.ReadPrompt(json.RawMessage(args)); err == nil || !strings.Contains(err.Error(), `{"prompt": "what it is to do"}`) {
-			t.Errorf("%.80s is read as %q, %v", args, got, err)
-		}
-	}
-}
-
-func FuzzReadPrompt(f *testing.F) {
-	for _, s := range []string{`{"prompt":"a"}`, `{"messages":[{"role":"user","content":[{"text":"a"}]}]}`, `{"content":"\ud800"}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, args []byte) {
-		text, err := host.ReadPrompt(args)
-		if (err == nil) != (strings.TrimSpace(text) != "") {
-			t.Errorf("%q: %q, %v", args, text, err)
-		}
-	})
-}
-
 func TestNamesAndDescriptionsOfAgents(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/researcher.yaml": "researcher", "my helper.v2.yml": "my_helper_v2", "7-zip.yaml": "zip", "ü.yaml": "agent", ".yaml": "agent",
@@ -590,5 +545,29 @@ func TestWarningsOfAnAgentsManifestAreLogged(t *testing.T) {
 	family(t, files, host.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if text := log.String(); strings.Count(text, "researcher.yaml:3:27: model.api_key: a key is written in the manifest") != 1 || strings.Contains(text, key) {
 		t.Errorf("the log says %q", text)
+	}
+}
+
+// Models without tool calls ask an agent as well: the text that they write is the prompt.
+func TestAnAgentIsAskedWithEveryPlanner(t *testing.T) {
+	for planner, said := range map[string][2]string{
+		"react": {"Thought: ask\nAction: researcher\nAction Input: count \"all\"\nplease", "Thought: I know\nFinal Answer: done"},
+		"json":  {`{"action":"researcher","action_input":{"prompt":"count \"all\"\nplease"}}`, `{"action":"Final Answer","action_input":"done"}`},
+	} {
+		boss := []modeltest.Turn{modeltest.Text(said[0]), modeltest.Text(said[1])}
+		var prompts []string
+		m := modeltest.NewFunc(func(n int, req *model.Request) modeltest.Turn {
+			if req.Messages[0].Text() == "research" {
+				prompts = append(prompts, req.Messages[1].Text())
+				return modeltest.Text("One.")
+			}
+			return boss[n/2]
+		})
+		files := two()
+		files["wagent.yaml"] = strings.Replace(files["wagent.yaml"], "prompt: boss", "prompt: boss, planner: "+planner, 1)
+		_, got := ended(t, family(t, files, host.Options{Model: m}), host.Text("go"))
+		if d := cmp.Diff([]string{"count \"all\"\nplease"}, prompts); d != "" || got.Output != "done" || got.Steps[0].Observation != "One." {
+			t.Errorf("%s: %s, result %+v", planner, d, got)
+		}
 	}
 }
