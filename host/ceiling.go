@@ -3,17 +3,38 @@ package host
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/wagent-dev/wagent/host/policy"
 )
 
-// underCeiling narrows p by the host's ceiling. Folders are compared by where
-// they really are: a link below a folder of the ceiling does not lead out of it.
+// underCeiling narrows p by the host's ceiling, and by what those who call the agent
+// let it have.
 func (h *Host) underCeiling(p policy.Policy) (policy.Policy, error) {
-	if h.ceiling == nil {
-		return p, nil
+	var err error
+	for b := h.kin.bound; b != nil && err == nil; b = b.up {
+		p, err = underBound(p, b)
 	}
-	ceiling := *h.ceiling
+	if h.ceiling == nil || err != nil {
+		return p, err
+	}
+	return narrow(p, *h.ceiling)
+}
+
+// underBound narrows the grants of p. An entry says nothing of limits, nor of secrets
+// and the state: those are the agent's own. A secret stays as long as a request to its
+// host can be made.
+func underBound(p policy.Policy, b *bound) (policy.Policy, error) {
+	ceiling := policy.Policy{Limits: p.Limits, Grants: b.grants}
+	ceiling.Grants.Secrets, ceiling.Grants.State = p.Grants.Secrets, p.Grants.State
+	p, err := narrow(p, ceiling)
+	p.Grants.Secrets = slices.DeleteFunc(slices.Clone(p.Grants.Secrets), func(s policy.Secret) bool { return !s.Covered(p.Grants.HTTP) })
+	return p, err
+}
+
+// narrow is [policy.Policy.Narrow] with folders compared by where they really are: a
+// link below a folder of the ceiling does not lead out of it.
+func narrow(p, ceiling policy.Policy) (policy.Policy, error) {
 	for _, g := range []*policy.Grants{&p.Grants, &ceiling.Grants} {
 		for _, mounts := range []*[]policy.Mount{&g.Read, &g.Write} {
 			real, err := realMounts(*mounts)

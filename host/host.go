@@ -1,6 +1,6 @@
 // Package host makes an agent of a manifest and runs it. Every tool is a
-// WebAssembly module under the limits and grants that the manifest gives it;
-// there is no other kind.
+// WebAssembly module under the limits and grants that the manifest gives it, or
+// another agent, whose tools are such modules in the end.
 //
 //	h, err := host.Open(ctx, "wagent.yaml", nil)
 //	if err != nil {
@@ -44,7 +44,9 @@ type Host struct {
 	now      func() time.Time
 	log      *slog.Logger
 	models   models
-	loading  func(module string, n, of int)
+	progress *loading
+	kin      kin
+	agents   []*Host // all that are opened with it and closed with it; an agent that is a tool has none
 
 	engine *sandbox.Engine
 	box    toolbox
@@ -89,16 +91,19 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 
 // New makes a host of a manifest, which must not be changed any more. It blocks
 // while the modules are compiled. The error holds every fault, those of what
-// [manifest.Manifest.Check] finds and of all modules that could be loaded.
+// [manifest.Manifest.Check] finds and of all modules that could be loaded, and those of
+// the manifests that it names as tools.
 func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error) {
-	faults := m.Check()
 	h := newHost(m, opts)
-	faults = errors.Join(faults, h.readSecrets(), h.declareState())
+	f := newFamily(h, opts)
+	f.gather(h, nil)
 	var err error
 	if h.engine, err = sandbox.New(sandbox.Options{CacheDir: h.cache, Memory: h.memory, WeakIsolation: h.weak, Logger: h.log}); err != nil {
-		return nil, errors.Join(faults, err)
+		return nil, errors.Join(h.kin.faults, err)
 	}
-	if err := errors.Join(faults, h.load(ctx, faults), h.loadHooks(ctx), h.checkNames(), h.compileOutput()); err != nil {
+	f.settle()
+	h.agents = f.all[1:]
+	if err := f.open(ctx, h); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
 	}
 	return h, nil
@@ -124,7 +129,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 	m = m.WithDefaults()
 	return &Host{
 		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, weak: o.WeakIsolation, store: o.Store, ceiling: o.Ceiling,
-		now: o.Now, getenv: o.Getenv, log: o.Logger, loading: o.Loading,
+		now: o.Now, getenv: o.Getenv, log: o.Logger,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
 		box:    make(toolbox), users: make(map[*int]context.CancelFunc), late: o.Late,
 	}
@@ -146,7 +151,11 @@ func (h *Host) Close(ctx context.Context) error {
 	if err := h.wait(ctx); err != nil {
 		return err
 	}
-	return errors.Join(h.models.close(), h.engine.Close(ctx))
+	err := h.models.close()
+	for _, c := range h.agents {
+		err = errors.Join(err, c.models.close())
+	}
+	return errors.Join(err, h.engine.Close(ctx))
 }
 
 // wait blocks until nothing runs any more or ctx ends.
@@ -270,7 +279,7 @@ func (h *Host) called(ctx context.Context, tool string, args json.RawMessage, wa
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	fit, err := b.schema.Fit(args)
+	fit, err := b.fit(args)
 	if err != nil {
 		return Outcome{Kind: run.KindInvalidArgs, Result: abi.Result{
 			IsError: true, Content: []abi.Content{{Type: "text", Text: "The arguments do not fit the tool's schema: " + err.Error()}},

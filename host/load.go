@@ -30,7 +30,8 @@ const maxModule = 64 << 20
 // maxCompiling bounds the modules that are compiled at once.
 const maxCompiling = 4
 
-// load compiles the modules of the manifest and binds their tools, in its order.
+// load compiles the modules of the manifest and binds their tools, and agents, in its
+// order.
 // All faults are reported, not only the first; entries that have one of known are
 // left alone.
 func (h *Host) load(ctx context.Context, known error) error {
@@ -40,13 +41,16 @@ func (h *Host) load(ctx context.Context, known error) error {
 	faults := make([]error, len(m.Tools))
 	var g errgroup.Group
 	g.SetLimit(min(maxCompiling, runtime.GOMAXPROCS(0))) // more would only take longer until the first is done
-	progress := loading{tell: h.loading, of: len(m.Tools)}
 	for i := range m.Tools {
 		if faulty(known, fmt.Sprintf("tools[%d]", i)) {
 			continue
 		}
+		if m.Tools[i].Agent != "" {
+			entries[i] = []*binding{h.agentTool(i)}
+			continue
+		}
 		g.Go(func() error {
-			defer progress.begin(filepath.Base(m.Tools[i].Module))()
+			defer h.progress.begin(filepath.Base(m.Tools[i].Module))()
 			entries[i], faults[i] = h.bind(ctx, i)
 			if faults[i] != nil {
 				faults[i] = m.Tools[i].Fault(faults[i])
@@ -58,8 +62,7 @@ func (h *Host) load(ctx context.Context, known error) error {
 	for i, bs := range entries {
 		for _, b := range bs {
 			if h.box[b.info.Name] != nil {
-				faults[i] = errors.Join(faults[i], m.Tools[i].Fault(fmt.Errorf(
-					"tool %q is already the name of a tool of %s: use rename", b.info.Name, h.box[b.info.Name].info.Source)))
+				faults[i] = errors.Join(faults[i], m.Tools[i].Fault(h.box[b.info.Name].taken(b)))
 				continue
 			}
 			h.box[b.info.Name] = b
@@ -67,6 +70,18 @@ func (h *Host) load(ctx context.Context, known error) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// taken says that another tool has the name of t.
+func (t *binding) taken(other *binding) error {
+	what, use := "a tool of "+t.info.Source, "rename"
+	if t.agent != nil {
+		what = "the agent " + t.info.Agent.Manifest
+	}
+	if other.agent != nil {
+		use = "name"
+	}
+	return fmt.Errorf("tool %q is already the name of %s: use %s", other.info.Name, what, use)
 }
 
 // faulty reports whether err, which may be several joined, has a fault of field or

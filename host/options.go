@@ -12,11 +12,13 @@ import (
 
 // Options change how a [Host] is made. Nil and the zero value are usable.
 type Options struct {
-	// Model answers instead of the manifest's model. Nil: the manifest's.
+	// Model answers instead of the manifest's model, and instead of those of the agents
+	// that are its tools. Nil: each manifest's own.
 	Model model.Model
-	// Store keeps the runs. Nil: they are kept in memory and end with the Host.
+	// Store keeps the runs, those of agents that are tools included. Nil: they are kept in memory and end with the Host.
 	Store run.Store
-	// Ceiling narrows what every module may use. Nil: the manifest decides.
+	// Ceiling narrows what every module may use, those of agents that are tools included.
+	// Nil: the manifest decides.
 	Ceiling *policy.Policy
 	// Getenv looks up the variables of ${…} in the manifest, and its secrets. Nil:
 	// os.LookupEnv.
@@ -78,16 +80,24 @@ func Text(prompt string) Input {
 type ToolInfo struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
-	Parameters  []byte           `json:"-"`                   // JSON Schema
-	Source      string           `json:"module"`              // where the module was read from
-	Digest      string           `json:"digest"`              // "sha256:" and the digest of the code
-	ModuleTool  string           `json:"module_tool"`         // the module's own name for the tool
-	ABI         string           `json:"abi"`                 // wagent, extism or wasi
-	Instances   string           `json:"instances,omitempty"` // session: it keeps its state for a run; empty: it keeps none
-	Isolation   string           `json:"isolation,omitempty"` // process: its guests have one of their own; empty: they run in the host
+	Parameters  []byte           `json:"-"`                     // JSON Schema
+	Agent       *AgentInfo       `json:"agent,omitempty"`       // nil: the tool is one of a module
+	Source      string           `json:"module,omitempty"`      // where the module was read from
+	Digest      string           `json:"digest"`                // "sha256:" and the digest of the code, or of the agent's manifest
+	ModuleTool  string           `json:"module_tool,omitempty"` // the module's own name for the tool
+	ABI         string           `json:"abi,omitempty"`         // wagent, extism or wasi
+	Instances   string           `json:"instances,omitempty"`   // session: it keeps its state for a run; empty: it keeps none
+	Isolation   string           `json:"isolation,omitempty"`   // process: its guests have one of their own; empty: they run in the host
 	Annotations *abi.Annotations `json:"annotations,omitempty"`
 	Requests    *abi.Requests    `json:"requests,omitempty"` // what the module asks for; it grants nothing
 	Policy      policy.Policy    `json:"-"`                  // what it is granted, after narrowing
+}
+
+// AgentInfo is an agent that is a tool of another.
+type AgentInfo struct {
+	Manifest string        `json:"manifest"` // where its manifest was read from
+	Timeout  time.Duration `json:"-"`        // of a call; 0: none but the agent's own
+	Tools    []ToolInfo    `json:"-"`        // its own, after narrowing
 }
 
 // Outcome is what came of one call of a tool.
@@ -95,8 +105,10 @@ type Outcome struct {
 	Result abi.Result
 	// Kind is "" when the tool answered without an error.
 	Kind    run.ErrorKind
-	Detail  string // for people: the last lines of a guest that failed
-	Receipt run.Receipt
+	Detail  string      // for people: the last lines of a guest that failed
+	Receipt run.Receipt // the zero Receipt for an agent
+	// NestedRun is the run of an agent that was called, in the store; "" for a module.
+	NestedRun run.ID
 }
 
 // ModuleInfo is what a module is and what it declares.

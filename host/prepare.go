@@ -230,6 +230,9 @@ func (b *binding) loopTool() agent.Tool {
 		Definition: model.Definition{Name: b.info.Name, Description: b.info.Description, Parameters: b.info.Parameters},
 		Schema:     cmp.Or(b.shown, b.schema), Full: b.schema, Reads: b.reads, Writes: b.writes, ReturnDirect: b.returnDirect, Module: b.info.Digest, Polling: b.entry.Polling,
 	}
+	if b.agent != nil {
+		t.Fit, t.Nested = b.fit, true
+	}
 	if b.info.Instances != "" { // a guest that lives for the run, which all tools of the module share
 		t.Turns = b.info.Digest
 	}

@@ -53,10 +53,7 @@ func (b *binding) bindState(t *manifest.Tool, src *sandbox.Source) error {
 			hidden = append(hidden, argument)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(t.OutputsToState)) {
-		out := t.OutputsToState[key]
-		b.writes = append(b.writes, agent.StateWrite{Key: key, From: out.From, Merge: run.Merge(out.Merge)})
-	}
+	b.writes = stateWrites(t)
 	if len(hidden) == 0 {
 		return nil
 	}
@@ -64,6 +61,16 @@ func (b *binding) bindState(t *manifest.Tool, src *sandbox.Source) error {
 	var err error
 	b.shown, err = schema.Compile(b.info.Parameters)
 	return err
+}
+
+// stateWrites is what results of a tool write to the state.
+func stateWrites(t *manifest.Tool) []agent.StateWrite {
+	var writes []agent.StateWrite
+	for _, key := range slices.Sorted(maps.Keys(t.OutputsToState)) {
+		out := t.OutputsToState[key]
+		writes = append(writes, agent.StateWrite{Key: key, From: out.From, Merge: run.Merge(out.Merge)})
+	}
+	return writes
 }
 
 // unread says that an argument which the entry fills from the state is of no tool. A

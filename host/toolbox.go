@@ -21,7 +21,8 @@ type binding struct {
 	shown        *schema.Schema // of those that the model gives; nil: all
 	reads        []agent.StateRead
 	writes       []agent.StateWrite
-	module       *sandbox.Module
+	module       *sandbox.Module // nil: the tool is an agent
+	agent        *Host           // nil: the tool is one of a module
 	returnDirect bool
 	entry        *manifest.Tool // of the manifest
 }
@@ -41,6 +42,9 @@ func (b runBox) Call(ctx context.Context, c agent.Call) agent.Result {
 	if t == nil {
 		return agent.Result{Kind: run.KindUnknownTool, Content: model.TextParts("There is no such tool.")}
 	}
+	if t.agent != nil {
+		return t.ask(ctx, c)
+	}
 	out := t.module.Call(ctx, sandbox.Call{
 		ID: c.ID, Tool: t.info.ModuleTool, Arguments: c.Arguments, State: c.State,
 		Run:      abi.RunRef{ID: string(c.Run), Step: c.Step},
@@ -59,8 +63,19 @@ func (b runBox) Call(ctx context.Context, c agent.Call) agent.Result {
 	}
 }
 
+// fit returns arguments as the tool takes them, or says why it does not.
+func (t *binding) fit(args json.RawMessage) (json.RawMessage, error) {
+	if t.agent != nil {
+		return fitPrompt(args)
+	}
+	return t.schema.Fit(args)
+}
+
 // call calls a tool outside of a run.
 func (t *binding) call(ctx context.Context, args json.RawMessage, watch func(run.Body), trace *sandbox.Trace) Outcome {
+	if t.agent != nil {
+		return t.asked(ctx, args, watch)
+	}
 	c := sandbox.Call{ID: "call_0_1", Tool: t.info.ModuleTool, Arguments: args, Trace: trace}
 	if watch != nil {
 		var mu sync.Mutex

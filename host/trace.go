@@ -60,7 +60,7 @@ func (h *Host) Trace(ctx context.Context, tool string, args json.RawMessage, opt
 		t.Calls[i] = hostCall(&rec.Calls[i])
 	}
 	var s Suggestion
-	if o.Suggest && err == nil {
+	if o.Suggest && err == nil && h.box[tool].module != nil {
 		s = h.suggest(h.box[tool], rec)
 	}
 	return out, t, s, err

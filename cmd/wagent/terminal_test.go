@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,6 +165,10 @@ func TestNoEventReachesTheTerminalRaw(t *testing.T) {
 		run.Failed{Err: run.Failure{Message: evil, Partial: evil}},
 		run.Finished{ExitReason: run.ExitReason(evil), Output: evil},
 	}
+	for _, b := range slices.Clip(bodies) {
+		one := nestedIn(evil, evil, b)
+		bodies = append(bodies, one, nestedIn(evil, evil, one))
+	}
 	for _, verbose := range []bool{false, true} {
 		for _, term := range []bool{false, true} {
 			a, tty := terminal(map[string]string{"NO_COLOR": "1"})
@@ -177,6 +182,52 @@ func TestNoEventReachesTheTerminalRaw(t *testing.T) {
 				t.Errorf("verbose %v, terminal %v: raw text at %d of %q", verbose, term, i, tty)
 			}
 		}
+	}
+}
+
+// nestedIn is an event of the run of an agent that a call runs.
+func nestedIn(tool, call string, b run.Body) run.Nested {
+	return run.Nested{CallID: call, Tool: tool, Event: run.Event{Run: run.ID("r." + call), Body: b}}
+}
+
+func TestWhatAnAgentDoesIsShownUnderItsName(t *testing.T) {
+	a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+	v := a.textViewOf()
+	call := func(tool string) run.Called {
+		return run.Called{CallID: "call_1_1", Tool: tool, Arguments: json.RawMessage(`{}`)}
+	}
+	back := func(tool string) run.Returned { return run.Returned{CallID: "call_1_1", Tool: tool} }
+	play(t, v,
+		run.Planned{Actions: make([]run.Action, 2)},
+		nestedIn("asker", "call_1_1", run.Began{Step: 1}),
+		nestedIn("asker", "call_1_1", run.Delta{Text: "what it says is its caller's to tell"}),
+		nestedIn("asker", "call_1_1", run.Planned{Actions: make([]run.Action, 1)}),
+		nestedIn("asker", "call_1_1", call("count")),
+		nestedIn("asker", "call_1_2", call("count")),
+		nestedIn("asker", "call_1_1", run.Logged{CallID: "call_1_1", Tool: "count", Level: "warn", Message: "slow"}),
+		nestedIn("asker", "call_1_1", nestedIn("deep", "call_1_1", call("find"))),
+		nestedIn("asker", "call_1_1", nestedIn("deep", "call_1_1", back("find"))),
+		nestedIn("asker", "call_1_1", run.Retried{Attempt: 1, Error: "status 503"}),
+		nestedIn("asker", "call_1_1", back("count")),
+		nestedIn("asker", "call_1_2", back("count")),
+		nestedIn("asker", "call_1_1", run.Failed{Err: run.Failure{Message: "its caller tells of it"}}),
+		run.Finished{Output: "the answer"},
+	)
+	want := `asker#call_1_1 › → count {}
+asker#call_1_2 › → count {}
+asker#call_1_1 ›   count: warn: slow
+asker#call_1_1 › deep › → find {}
+asker#call_1_1 › deep › ✓ find
+asker#call_1_1 › ↻ model: status 503: attempt 2
+asker#call_1_1 › ✓ count
+asker#call_1_2 › ✓ count
+the answer
+`
+	if d := cmp.Diff(want, shown(tty)); d != "" {
+		t.Error(d)
+	}
+	if len(v.inner) != 1 {
+		t.Errorf("%d runs are kept in mind, want the one that has not ended", len(v.inner))
 	}
 }
 

@@ -36,6 +36,10 @@ type textView struct {
 	said  strings.Builder // text shown since the step began
 	many  bool            // the step has more calls than one: lines carry ids
 	calls int
+
+	of    string               // the agents that the run is nested in, before each line
+	tasks string               // the same, for the ids of tasks
+	inner map[run.ID]*textView // of runs that are nested in it
 }
 
 func (v *textView) show(e run.Event) error {
@@ -59,6 +63,8 @@ func (v *textView) show(e run.Event) error {
 		v.logged(b)
 	case run.Returned:
 		v.returned(b)
+	case run.Nested:
+		v.nested(&b)
 	case run.Finished:
 		v.scr.finish(modelTask)
 		v.final(b.Output)
@@ -108,7 +114,7 @@ func (v *textView) retried(r run.Retried) {
 		line += "; what it said above does not count"
 	}
 	v.said.Reset()
-	v.scr.note(v.style.yellow("↻ ") + line)
+	v.note(v.style.yellow("↻ ") + line)
 }
 
 func (v *textView) replied(r run.Replied) {
@@ -121,7 +127,7 @@ func (v *textView) replied(r run.Replied) {
 		if r.Step == 0 {
 			of = "when no step was left"
 		}
-		v.scr.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
+		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
 	}
 }
 
@@ -136,17 +142,16 @@ func (v *textView) label(tool, id string) string {
 
 func (v *textView) called(c run.Called) {
 	v.calls++
-	plain := textView{many: v.many}
-	args := v.scr.fit("→ "+plain.label(c.Tool, c.CallID)+" ", compact(c.Arguments), maxArgs)
-	v.scr.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID), v.style.dim(args)))
-	v.scr.begin(c.CallID, visible.Line(c.Tool, maxLog))
+	args := v.scr.fit(v.of+"→ "+v.plainLabel(c.Tool, c.CallID)+" ", compact(c.Arguments), maxArgs)
+	v.note(fmt.Sprintf("%s %s %s", v.style.bold("→"), v.label(c.Tool, c.CallID), v.style.dim(args)))
+	v.scr.begin(v.tasks+c.CallID, v.of+visible.Line(c.Tool, maxLog))
 }
 
 func (v *textView) progressed(p run.Progressed) {
 	done := visible.Line(strings.TrimSpace(fmt.Sprintf("%d%% %s", p.Permille/10, p.Message)), maxLog)
-	v.scr.update(p.CallID, done)
+	v.scr.update(v.tasks+p.CallID, done)
 	if v.verbose && !v.scr.live {
-		v.scr.note(fmt.Sprintf("  %s: %s", v.label(p.Tool, p.CallID), done))
+		v.note(fmt.Sprintf("  %s: %s", v.label(p.Tool, p.CallID), done))
 	}
 }
 
@@ -159,7 +164,7 @@ func (v *textView) logged(l run.Logged) {
 		lines = append(lines[:maxDetail], visible.Ellipsis)
 	}
 	for _, line := range lines {
-		v.scr.note(fmt.Sprintf("  %s: %s: %s", v.label(l.Tool, l.CallID), visible.Line(l.Level, 16), line))
+		v.note(fmt.Sprintf("  %s: %s: %s", v.label(l.Tool, l.CallID), visible.Line(l.Level, 16), line))
 	}
 }
 
@@ -180,7 +185,7 @@ func logLines(message string) []string {
 }
 
 func (v *textView) returned(r run.Returned) {
-	v.scr.finish(r.CallID)
+	v.scr.finish(v.tasks + r.CallID)
 	said := model.PartsText(r.Content)
 	line := v.style.green("✓ ") + v.label(r.Tool, r.CallID)
 	if r.IsError {
@@ -190,16 +195,16 @@ func (v *textView) returned(r run.Returned) {
 	if r.Receipt != nil {
 		line += "  " + v.style.dim(receiptText(r.Receipt))
 	}
-	v.scr.note(line)
+	v.note(line)
 	if v.verbose && !r.IsError {
-		v.scr.note("  " + v.style.dim(visible.Line(flat(said), maxReason)))
+		v.note("  " + v.style.dim(visible.Line(flat(said), maxReason)))
 	}
 	most := maxHint
 	if v.verbose {
 		most = maxDetail
 	}
 	for _, l := range detailLines(r.Tool, r.Detail, said, most) {
-		v.scr.note("  " + v.style.dim(l))
+		v.note("  " + v.style.dim(l))
 	}
 }
 
@@ -220,7 +225,7 @@ func (v *textView) cutShort(partial string) {
 	if partial == "" || v.streams() {
 		return
 	}
-	v.scr.note(v.style.dim("the reply broke off after: ") + visible.Line(partial, maxReason))
+	v.note(v.style.dim("the reply broke off after: ") + visible.Line(partial, maxReason))
 }
 
 func (v *textView) summary(r *run.Result) {
@@ -231,5 +236,5 @@ func (v *textView) summary(r *run.Result) {
 	if n := r.TokenUsage.TotalTokens; n > 0 {
 		parts = append(parts, count(int(n), "token"))
 	}
-	v.scr.note(v.style.dim(strings.Join(parts, ", ")))
+	v.note(v.style.dim(strings.Join(parts, ", ")))
 }

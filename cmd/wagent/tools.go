@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,16 +69,32 @@ func (a *app) open(ctx context.Context, file string) (*manifest.Manifest, *host.
 
 // listing is a tool as programs read it.
 type listing struct {
+	Kind string `json:"kind"` // module or agent
 	host.ToolInfo
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	Limits     limitsJSON      `json:"limits"`
-	Grants     grantsJSON      `json:"grants"`
+	Agent      *agentListing   `json:"agent,omitempty"`
+	Limits     *limitsJSON     `json:"limits,omitempty"` // of a module; the tools of an agent have their own
+	Grants     *grantsJSON     `json:"grants,omitempty"` // likewise
+}
+
+// agentListing is an agent that is a tool. Its tools are as they are under its entry.
+type agentListing struct {
+	Manifest  string    `json:"manifest"`
+	TimeoutMS int64     `json:"timeout_ms,omitempty"` // 0: none but its own
+	Tools     []listing `json:"tools"`
 }
 
 func listed(infos []host.ToolInfo) []listing {
 	out := make([]listing, len(infos))
 	for i, t := range infos {
-		out[i] = listing{ToolInfo: t, Parameters: t.Parameters, Limits: limitsOf(t.Policy.Limits), Grants: grantsOf(t.Policy.Grants)}
+		out[i] = listing{Kind: "module", ToolInfo: t, Parameters: t.Parameters}
+		if t.Agent != nil {
+			out[i].Kind = "agent"
+			out[i].Agent = &agentListing{t.Agent.Manifest, t.Agent.Timeout.Milliseconds(), listed(t.Agent.Tools)}
+			continue
+		}
+		limits, grants := limitsOf(t.Policy.Limits), grantsOf(t.Policy.Grants)
+		out[i].Limits, out[i].Grants = &limits, &grants
 	}
 	return out
 }
@@ -87,27 +104,50 @@ func (a *app) printTools(infos []host.ToolInfo) error {
 	if len(infos) == 0 {
 		b.WriteString("no tools\n")
 	}
-	st := a.outStyle()
+	toolsText(&b, infos, a.outStyle(), "")
+	_, err := io.WriteString(a.out, b.String())
+	return err
+}
+
+// toolsText tells a person of tools, those of an agent below it.
+func toolsText(b *strings.Builder, infos []host.ToolInfo, st style, indent string) {
 	for i, t := range infos {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s  %s\n", st.bold(visible.Line(t.Name, maxReason)), st.dim(t.ABI+" "+t.Digest))
-		fmt.Fprintf(&b, "  %s\n", visible.Line(flat(t.Description), maxReason))
-		fmt.Fprintf(&b, "  limits: %s\n", limitsText(t.Policy.Limits))
-		fmt.Fprintf(&b, "  grants: %s\n", grantsText(t.Policy.Grants))
+		line := func(format string, args ...any) { fmt.Fprintf(b, indent+"  "+format+"\n", args...) }
+		fmt.Fprintf(b, "%s%s  %s\n", indent, st.bold(visible.Line(t.Name, maxReason)), st.dim(cmp.Or(t.ABI, "agent")+" "+t.Digest))
+		line("%s", visible.Line(flat(t.Description), maxReason))
+		if t.Agent != nil {
+			agentText(b, t.Agent, st, indent)
+			continue
+		}
+		line("limits: %s", limitsText(t.Policy.Limits))
+		line("grants: %s", grantsText(t.Policy.Grants))
 		if t.Instances != "" {
-			fmt.Fprintf(&b, "  instances: %s\n", t.Instances)
+			line("instances: %s", t.Instances)
 		}
 		if t.Isolation != "" {
-			fmt.Fprintf(&b, "  isolation: %s\n", t.Isolation)
+			line("isolation: %s", t.Isolation)
 		}
 		if asks := requestsText(t.Requests); asks != "" {
-			fmt.Fprintf(&b, "  asks for: %s\n", asks)
+			line("asks for: %s", asks)
 		}
 	}
-	_, err := io.WriteString(a.out, b.String())
-	return err
+}
+
+func agentText(b *strings.Builder, a *host.AgentInfo, st style, indent string) {
+	line := func(format string, args ...any) { fmt.Fprintf(b, indent+"  "+format+"\n", args...) }
+	line("manifest: %s", visible.Line(a.Manifest, maxReason))
+	if a.Timeout > 0 {
+		line("limits: timeout %s", durationText(a.Timeout))
+	}
+	if len(a.Tools) == 0 {
+		line("tools: none")
+		return
+	}
+	line("tools:")
+	toolsText(b, a.Tools, st, indent+"    ")
 }
 
 // requestsText says what a module asks for, which grants nothing.

@@ -80,8 +80,23 @@ func (a *app) validated(m *manifest.Manifest, file string, err error) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s: ok, %s\n", visible.Line(file, maxReason), count(len(m.Tools), "module"))
+	_, err = fmt.Fprintf(a.out, "%s: ok, %s\n", visible.Line(file, maxReason), entriesText(m))
 	return err
+}
+
+// entriesText counts the tools' entries of a manifest.
+func entriesText(m *manifest.Manifest) string {
+	agents := 0
+	for i := range m.Tools {
+		if m.Tools[i].Agent != "" {
+			agents++
+		}
+	}
+	text := count(len(m.Tools)-agents, "module")
+	if agents > 0 {
+		text += ", " + count(agents, "agent")
+	}
+	return text
 }
 
 func place(err error) found {

@@ -75,6 +75,7 @@ func (c *checker) manifest() {
 		c.fail("version", "this version of the format is not known: write 1")
 	}
 	c.name("name", c.Name)
+	c.described("description", c.Description)
 	c.model()
 	c.agent()
 	if len(c.Tools) > 1000 {

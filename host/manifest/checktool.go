@@ -31,10 +31,12 @@ func (c *checker) names(field string, names []string) {
 }
 
 func (c *checker) tool(field string, t *Tool) {
-	c.module(field, t.Module)
-	if sum := strings.TrimPrefix(t.SHA256, "sha256:"); t.SHA256 != "" && (len(sum) != 64 || strings.Trim(sum, "0123456789abcdefABCDEF") != "") {
-		c.fail(field+".sha256", "must be 64 hexadecimal digits")
+	if t.Agent != "" || c.known[field+".agent"] {
+		c.agentTool(field, t)
+		return
 	}
+	c.module(field, t.Module)
+	c.digest(field, t)
 	c.word(field+".abi", t.ABI, []string{"auto", "wagent", "extism", "wasi"})
 	c.word(field+".input", t.Input, []string{"json", "text"})
 	c.word(field+".instances", t.Instances, []string{"pristine", "session"})
@@ -52,28 +54,42 @@ func (c *checker) tool(field string, t *Tool) {
 	c.name(field+".name", t.Name)
 	c.names(field+".tools", t.Tools)
 	c.renames(field+".rename", t)
-	if len(t.Description) > 64<<10 {
-		c.fail(field+".description", "has more than 64 KiB")
-	}
+	c.described(field+".description", t.Description)
 	if kind, ok := t.Parameters["type"]; ok && kind != "object" {
 		c.fail(field+".parameters", `must be a JSON Schema of an object: write "type: object"`)
 	}
 	c.encodable(field+".parameters", t.Parameters)
 	c.encodable(field+".config", t.Config)
 	c.limits(field+".limits", &t.Limits)
-	t.Allow.each(func(f fault) {
-		f.field = within(field, f.field)
-		c.tell(f)
-	}, &policy.Grants{})
 	c.secrets(field, t)
 	c.stateOf(field, t)
-	c.folders(field+".allow.read", t.Allow.Read)
-	c.folders(field+".allow.write", t.Allow.Write)
+	c.allow(field, t)
 	for _, host := range sortedKeys(t.Allow.Write) {
 		if why := c.covers(c.absolute(host)); why != "" {
 			c.absent(entry(field+".allow.write", host), "%s", why)
 		}
 	}
+}
+
+func (c *checker) digest(field string, t *Tool) {
+	if sum := strings.TrimPrefix(t.SHA256, "sha256:"); t.SHA256 != "" && (len(sum) != 64 || strings.Trim(sum, "0123456789abcdefABCDEF") != "") {
+		c.fail(field+".sha256", "must be 64 hexadecimal digits")
+	}
+}
+
+func (c *checker) described(field, text string) {
+	if len(text) > 64<<10 {
+		c.fail(field, "has more than 64 KiB")
+	}
+}
+
+func (c *checker) allow(field string, t *Tool) {
+	t.Allow.each(func(f fault) {
+		f.field = within(field, f.field)
+		c.tell(f)
+	}, &policy.Grants{})
+	c.folders(field+".allow.read", t.Allow.Read)
+	c.folders(field+".allow.write", t.Allow.Write)
 }
 
 func (c *checker) module(field, module string) {

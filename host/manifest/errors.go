@@ -124,6 +124,14 @@ func (o *origin) at(field string) position {
 	return o.values[field]
 }
 
+func (o *origin) key(field string) (position, bool) {
+	if o == nil {
+		return position{}, false
+	}
+	p, ok := o.keys[field]
+	return p, ok
+}
+
 func (o *origin) file() string {
 	if o == nil {
 		return ""
@@ -181,14 +189,18 @@ func (t *Tool) FolderFault(guest string, err error) error {
 	return t.Fault(err)
 }
 
-// Fault makes an error about the tool's module, or about a tool of it, an
+// Fault makes an error about the tool's module or agent, or about a tool of it, an
 // [*Error] at its entry. An [*Error] stays as it is; nil stays nil.
 func (t *Tool) Fault(err error) error {
+	file, name := t.Module, "module"
+	if t.Agent != "" {
+		file, name = t.Agent, "agent"
+	}
 	field := t.field
 	if field == "" {
-		field = "tool " + strconv.Quote(cut(filepath.Base(t.Module), maxShown))
+		field = "tool " + strconv.Quote(cut(filepath.Base(file), maxShown))
 	}
-	p := t.origin.at(t.field + ".module")
+	p := t.origin.at(t.field + "." + name)
 	if p.line == 0 {
 		p = t.origin.at(t.field)
 	}

@@ -10,8 +10,6 @@ func later(t reflect.Type) []string {
 		return []string{"hooks", "store", "history", "memory", "audit"}
 	case reflect.TypeFor[Agent]():
 		return []string{"breakpoints"}
-	case reflect.TypeFor[Tool]():
-		return []string{"agent"}
 	}
 	return nil
 }

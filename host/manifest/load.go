@@ -176,6 +176,9 @@ func (m *Manifest) settle() {
 		if !remote(t.Module) {
 			t.Module = m.absolute(t.Module)
 		}
+		if !remote(t.Agent) {
+			t.Agent = m.absolute(t.Agent)
+		}
 		t.Allow.Read = m.folders(t.field+".allow.read", t.Allow.Read)
 		t.Allow.Write = m.folders(t.field+".allow.write", t.Allow.Write)
 	}

@@ -10,7 +10,10 @@ package manifest
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
+
+	"github.com/wagent-dev/wagent/host/policy"
 )
 
 // The comments of the fields below are the descriptions in the JSON Schema that
@@ -23,6 +26,8 @@ type Manifest struct {
 	Version int `yaml:"version" json:"version" jsonschema:"enum=1"`
 	// The agent's name.
 	Name string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_-]{0\\,63}$"`
+	// What the agent does, for the model of another agent that has it as a tool.
+	Description string `yaml:"description,omitempty" json:"description,omitempty"`
 	// The language model that answers.
 	Model Model `yaml:"model,omitempty" json:"model,omitempty"`
 	// How the loop behaves.
@@ -262,10 +267,14 @@ type StateOutput struct {
 	Merge string `yaml:"merge,omitempty" json:"merge,omitempty" jsonschema:"enum=replace,enum=append"`
 }
 
-// Tool is a module and what it may do.
+// Tool is a module and what it may do, or another agent.
 type Tool struct {
 	// The WebAssembly file. ${NAME} is expanded.
-	Module string `yaml:"module" json:"module" expand:"true" jsonschema:"minLength=1"`
+	Module string `yaml:"module,omitempty" json:"module,omitempty" expand:"true" jsonschema:"minLength=1,oneof_required=module"`
+	// The manifest of an agent that is the tool, in the place of a module. ${NAME} is
+	// expanded. Beside it an entry has sha256, name, description, limits.timeout, allow,
+	// outputs_to_state, polling and return_direct.
+	Agent string `yaml:"agent,omitempty" json:"agent,omitempty" expand:"true" jsonschema:"minLength=1,oneof_required=agent"`
 	// The digest of the file in hexadecimal, checked before anything of it is compiled.
 	SHA256 string `yaml:"sha256,omitempty" json:"sha256,omitempty" jsonschema:"pattern=^(sha256:)?[0-9a-fA-F]{64}$"`
 	// How the module is called. Default: auto, by what it exports.
@@ -274,13 +283,14 @@ type Tool struct {
 	Export string `yaml:"export,omitempty" json:"export,omitempty"`
 	// What a plain Extism function is given: the arguments as JSON, or the text of the one argument. Default: json.
 	Input string `yaml:"input,omitempty" json:"input,omitempty" jsonschema:"enum=json,enum=text"`
-	// The name of the one tool of a module that declares none itself.
+	// The name of the one tool of a module that declares none itself, or of an agent.
+	// Default for an agent: its own name.
 	Name string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_-]{0\\,63}$"`
 	// Which of the module's tools the model may see. Default: all.
 	Tools []string `yaml:"tools,omitempty" json:"tools,omitempty"`
 	// Other names for the module's tools.
 	Rename map[string]string `yaml:"rename,omitempty" json:"rename,omitempty"`
-	// What the model reads instead of the module's own description.
+	// What the model reads instead of the module's or the agent's own description.
 	Description string `yaml:"description,omitempty" json:"description,omitempty"`
 	// The JSON Schema of the arguments, instead of the module's own.
 	Parameters map[string]any `yaml:"parameters,omitempty" json:"parameters,omitempty"`
@@ -288,7 +298,8 @@ type Tool struct {
 	Config map[string]any `yaml:"config,omitempty" json:"config,omitempty" expand:"true"`
 	// Bounds of one call.
 	Limits Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
-	// What the module may reach. Default: nothing.
+	// What the module may reach. Default: nothing. Of an agent: what its modules may reach
+	// at most, of what its own manifest grants them. Default for an agent: what that grants.
 	Allow Allow `yaml:"allow,omitempty" json:"allow,omitempty"`
 	// Values that the host adds to requests to one host each, and that the guest never holds.
 	Secrets []Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" jsonschema:"maxItems=100"`
@@ -318,7 +329,7 @@ type Tool struct {
 type Limits struct {
 	// Linear memory, all memories of the instance together. Default: 64MiB.
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
-	// Wall clock, initialisation included. Default: 5s.
+	// Wall clock, initialisation included. Default: 5s; for an agent none but its own.
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// Work of one call, in units that are the same on every machine, such as 5G. Default: no limit but the time.
 	Fuel Fuel `yaml:"fuel,omitempty" json:"fuel,omitempty"`
@@ -401,6 +412,22 @@ type Size int64
 
 // Duration is written as a Go duration, "2m" or "500ms". Zero: the default.
 type Duration time.Duration
+
+// Ceiling returns what the entry of an agent lets the modules of it reach at most, or
+// nil where it says nothing of that and the agent's own manifest decides. An entry made
+// in Go says nothing where its Allow is the zero Allow. The error is that of
+// [Tool.Policy].
+func (t *Tool) Ceiling() (*policy.Grants, error) {
+	_, written := t.origin.key(within(t.field, "allow"))
+	if !written && reflect.ValueOf(t.Allow).IsZero() {
+		return nil, nil
+	}
+	p, err := t.Policy()
+	if err != nil {
+		return nil, err
+	}
+	return &p.Grants, nil
+}
 
 // ParametersJSON returns the schema of the tool's arguments, or nil.
 func (t *Tool) ParametersJSON() json.RawMessage { return asJSON(t.Parameters) }

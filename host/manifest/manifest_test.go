@@ -27,7 +27,7 @@ func folder(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{"tools/wordcount.wasm", "run.jsonl"} {
+	for _, f := range []string{"tools/wordcount.wasm", "run.jsonl", "researcher.yaml"} {
 		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Manifest{
-		Version: 1, Name: "repo-helper", Path: filepath.Join(dir, "wagent.yaml"), Dir: dir, Digest: m.Digest,
+		Version: 1, Name: "repo-helper", Description: "Helps with a repository.", Path: filepath.Join(dir, "wagent.yaml"), Dir: dir, Digest: m.Digest,
 		Model: Model{
 			Provider: "openai", Recording: filepath.Join(dir, "run.jsonl"), Name: "gpt-5-mini", BaseURL: "https://api.openai.com/v1",
 			ContextWindow: 128000, Temperature: new(0.0), MaxOutputTokens: 4096, Stream: new(true), Timeout: Duration(2 * time.Minute),
@@ -117,6 +117,9 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Secrets:         []Secret{{Env: "GITHUB_TOKEN", Host: "api.github.com", Header: "Authorization", Format: "Bearer {}"}},
 			InputsFromState: map[string]string{"notes": "existing"}, OutputsToState: map[string]StateOutput{"notes": {From: "note", Merge: "replace"}},
 			Polling: true, Instances: "pristine", Isolation: "inprocess",
+		}, {
+			Agent: filepath.Join(dir, "researcher.yaml"), Name: "research", Description: "Looks things up.",
+			Limits: Limits{Timeout: Duration(2 * time.Hour)}, Allow: Allow{KV: true},
 		}},
 		Receipts: Receipts{Fuel: true},
 	}

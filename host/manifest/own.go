@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -73,7 +74,37 @@ func (t *Tool) Covers(what, path string) error {
 	return nil
 }
 
-// belongings are the manifest, the modules and the recording.
+// CoversThoseOf returns an [*Error] at each folder that a tool of m may write and that
+// holds something which a host of other reads, joined. It is for agents that call each
+// other, whose own files [Manifest.Check] has looked at.
+func (m *Manifest) CoversThoseOf(other *Manifest) error {
+	var faults []error
+	var theirs []belonging
+	for i := range m.Tools {
+		t := &m.Tools[i]
+		if t.Agent != "" {
+			continue // it can only take away from what the agent's own tools may write
+		}
+		for _, host := range sortedKeys(t.Allow.Write) {
+			folder, err := os.Stat(m.absolute(host))
+			if err != nil {
+				continue
+			}
+			if theirs == nil {
+				theirs = (&checker{Manifest: other}).belongings()
+			}
+			i := slices.IndexFunc(theirs, func(b belonging) bool { return os.SameFile(folder, b.folder) })
+			if i >= 0 {
+				field := within(t.field, entry("allow.write", host))
+				faults = append(faults, faultAt(t.origin, field, t.origin.near(field),
+					errors.New("the folder holds "+theirs[i].what+", which the host reads for another agent"+narrower)))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// belongings are the manifest, the modules, the agents and the recording.
 func (c *checker) belongings() []belonging {
 	out := []belonging{}
 	seen := map[string]bool{}
@@ -91,6 +122,9 @@ func (c *checker) belongings() []belonging {
 	for i := range c.Tools {
 		if module := c.Tools[i].Module; module != "" && !remote(module) {
 			add("the module "+show(filepath.Base(module)), c.absolute(module))
+		}
+		if agent := c.Tools[i].Agent; agent != "" && !remote(agent) {
+			add("the agent "+show(filepath.Base(agent)), c.absolute(agent))
 		}
 	}
 	if module := c.Agent.OnParseError.Module; module != "" && !remote(module) {

@@ -84,8 +84,10 @@ func TestTheSchemaAcceptsWhatIsReadAndRefusesWhatIsNot(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := fits(t, s, oneTool+"    instances: session\n"); err != nil {
-		t.Error(err)
+	for _, src := range []string{oneTool + "    instances: session\n", oneAgent + "    name: a\n"} {
+		if err := fits(t, s, src); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, src := range []string{
 		"name: a\n", "version: 2\n", "version: \"1\"\n", "version: 1\nmodle: {}\n", "version: 1\nhooks: {}\n", "version: 1\nname: 12\n", "version: 1\nname: a b\n",
@@ -95,6 +97,7 @@ func TestTheSchemaAcceptsWhatIsReadAndRefusesWhatIsNot(t *testing.T) {
 		"version: 1\nagent: {parallel_tool_calls: 0}\n", "version: 1\nagent: {exit_conditions: text}\n", "version: 1\ntools:\n  - name: a\n",
 		oneTool + "    sha256: abc\n", oneTool + "    abi: wasm\n", oneTool + "    name: a.b\n", oneTool + "    instances: run\n", oneTool + "    secrets: {}\n", oneTool + "    secrets: [{env: A}]\n",
 		oneTool + "    limits: {memory: 64Mib}\n", oneTool + "    limits: {memory: 0}\n", oneTool + "    limits: {memry: 1MiB}\n", oneTool + "    limits: {http_requests: 0}\n",
+		oneTool + "    agent: a.yaml\n", "version: 1\ntools:\n  - agent: \"\"\n",
 		oneTool + "    allow: {http: [{}]}\n", oneTool + "    allow: {read: [docs]}\n", oneTool + "    allow: {clock: now}\n",
 	} {
 		if err := fits(t, s, src); err == nil {

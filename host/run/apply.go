@@ -269,7 +269,8 @@ func (s *State) ended(b Ended) error {
 		})
 		s.Steps = append(s.Steps, Step{
 			Number: t.Step, Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
-			Content: r.Content,
+			Content:   r.Content,
+			NestedRun: r.NestedRun,
 		})
 		s.found(r.Found)
 	}

@@ -9,6 +9,6 @@
 //	...
 //	fmt.Println(state.ExitReason, state.Output)
 //
-// Events with a seq are stored. [Delta], [CallDelta], [Progressed], [Logged] and
-// [Retried] are transient: they are shown and forgotten.
+// Events with a seq are stored. [Delta], [CallDelta], [Progressed], [Logged],
+// [Retried] and [Nested] are transient: they are shown and forgotten.
 package run

@@ -38,7 +38,7 @@ func (e *Event) Text() string {
 // Transient says that events with this body are shown and not stored.
 func (e *Event) Transient() bool {
 	switch e.Body.(type) {
-	case Delta, CallDelta, Retried, Progressed, Logged:
+	case Delta, CallDelta, Retried, Progressed, Logged, Nested:
 		return true
 	}
 	return false
@@ -154,6 +154,15 @@ type Logged struct {
 	Message string `json:"message"`
 }
 
+// Nested is an event of the run of an agent that is called as a tool, while the call
+// runs. One that such an agent calls in turn nests again. It is shown and not stored:
+// the agent's run has its own events in the same store.
+type Nested struct {
+	CallID string `json:"call_id"` // of the call, in the run that Nested is an event of
+	Tool   string `json:"tool"`
+	Event  Event  `json:"event"`
+}
+
 // Returned is the outcome of one call, whether it ran or not. In JSON it also has
 // "observation", the text of its content.
 type Returned struct {
@@ -175,6 +184,9 @@ type Returned struct {
 	Writes []Write `json:"writes,omitempty"`
 	// Spent is what a run that the call began came to; nil: it began none.
 	Spent *Spent `json:"spent,omitempty"`
+	// NestedRun is the run of an agent that was called; empty: the tool is a module, or
+	// the agent did not run.
+	NestedRun ID `json:"nested_run,omitempty"`
 }
 
 // Spent is what a run has used of its limits, the runs that it began included.
@@ -188,6 +200,11 @@ type Spent struct {
 type Resumed struct {
 	// Messages are what the conversation goes on with; often none.
 	Messages []model.Message `json:"messages,omitempty"`
+}
+
+// Add returns the sum of s and o.
+func (s Spent) Add(o Spent) Spent {
+	return Spent{Usage: s.Usage.Add(o.Usage), Cost: s.Cost + o.Cost, ToolCalls: s.ToolCalls + o.ToolCalls}
 }
 
 // Hooked says what a hook did of its own accord. In this version it is a part of the
@@ -237,6 +254,7 @@ func (Planned) kind() string    { return "actions" }
 func (Called) kind() string     { return "tool_started" }
 func (Progressed) kind() string { return "tool_progress" }
 func (Logged) kind() string     { return "tool_log" }
+func (Nested) kind() string     { return "nested" }
 func (Returned) kind() string   { return "tool_finished" }
 func (Hooked) kind() string     { return "hook_finished" }
 func (Resumed) kind() string    { return "run_resumed" }

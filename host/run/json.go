@@ -43,13 +43,23 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return head, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An unknown type is an error.
-func (e *Event) UnmarshalJSON(data []byte) error {
+// maxNested is how deep events may lie in each other when they are read. Each level
+// is looked through once more, and agents are never nested so deep.
+const maxNested = 16
+
+// UnmarshalJSON reads what MarshalJSON wrote. An unknown type is an error, and so are
+// more than 16 events inside each other.
+func (e *Event) UnmarshalJSON(data []byte) error { return e.read(data, 0) }
+
+func (e *Event) read(data []byte, depth int) error {
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
 		return err
 	}
 	decode, ok := bodies[h.Type]
+	if h.Type == (Nested{}).kind() {
+		decode, ok = func(data []byte) (Body, error) { return readNested(data, depth+1) }, true
+	}
 	if !ok {
 		return fmt.Errorf("event %d: unknown type %q", h.Seq, h.Type)
 	}
@@ -64,6 +74,23 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+func readNested(data []byte, depth int) (Body, error) {
+	if depth > maxNested {
+		return nil, fmt.Errorf("more than %d events inside each other", maxNested)
+	}
+	var j struct {
+		CallID string          `json:"call_id"`
+		Tool   string          `json:"tool"`
+		Event  json.RawMessage `json:"event"`
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		return nil, err
+	}
+	n := Nested{CallID: j.CallID, Tool: j.Tool}
+	err := n.Event.read(j.Event, depth)
+	return n, err
+}
+
 // MarshalJSON adds the observation to what is stored.
 func (r Returned) MarshalJSON() ([]byte, error) {
 	type plain Returned
@@ -73,7 +100,7 @@ func (r Returned) MarshalJSON() ([]byte, error) {
 	}{plain(r), model.PartsText(r.Content)})
 }
 
-// bodies decodes each type of event.
+// bodies decodes each type of event but nested.
 var bodies = map[string]func([]byte) (Body, error){
 	"run_started":     decodeBody[Prompted],
 	"step_started":    decodeBody[Began],

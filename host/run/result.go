@@ -78,6 +78,7 @@ type Step struct {
 	IsError     bool      `json:"is_error"`
 	ErrorKind   ErrorKind `json:"error_kind,omitempty"`
 	Receipt     *Receipt  `json:"receipt,omitempty"`
+	NestedRun   ID        `json:"nested_run,omitempty"` // of an agent that was called
 
 	// Content is what the observation is the text of. A step that was read from JSON
 	// has none: it is in the messages.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +136,10 @@ func TestEventsSurviveJSON(t *testing.T) {
 		run.Retried{Attempt: 4, Error: "401", Model: "another"},
 		run.Progressed{CallID: "c", Tool: "t", Permille: 500},
 		run.Logged{CallID: "c", Tool: "t", Level: "info", Message: "m"},
+		run.Nested{CallID: "c", Tool: "t", Event: run.Event{Run: "a.c", Seq: 1, Time: time.Unix(8, 0).UTC(), Body: run.Began{Step: 1}}},
+		run.Nested{CallID: "c", Tool: "t", Event: run.Event{Run: "a.c", After: 1, Time: time.Unix(8, 0).UTC(), Body: run.Nested{
+			CallID: "d", Tool: "u", Event: run.Event{Run: "a.c.d", Time: time.Unix(7, 0).UTC(), Body: run.Delta{Text: "x"}},
+		}}},
 	} {
 		events = append(events, run.Event{Run: "a", After: 3, Time: time.Unix(9, 0).UTC(), Body: b})
 	}
@@ -149,6 +154,36 @@ func TestEventsSurviveJSON(t *testing.T) {
 		}
 		if d := cmp.Diff(e, back); d != "" {
 			t.Errorf("%s\n%s", data, d)
+		}
+	}
+}
+
+func TestEventsAreNotReadHoweverDeepTheyLieInEachOther(t *testing.T) {
+	nested := func(n int) []byte {
+		e := run.Event{Run: "a", Body: run.Began{Step: 1}}
+		for range n {
+			e = run.Event{Run: "a", Body: run.Nested{Event: e}}
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	var e run.Event
+	if err := json.Unmarshal(nested(16), &e); err != nil {
+		t.Error(err)
+	}
+	if err := json.Unmarshal(nested(17), &e); err == nil || !strings.Contains(err.Error(), "more than 16 events inside each other") {
+		t.Errorf("error is %v", err)
+	}
+	many := strings.Repeat(`{"type":"nested","event":`, 9000) + `{}` + strings.Repeat("}", 9000)
+	if err := json.Unmarshal([]byte(many), &e); err == nil {
+		t.Error("9000 levels are read")
+	}
+	for _, bad := range []string{`{"type":"nested"}`, `{"type":"nested","event":null}`, `{"type":"nested","event":{"type":"nope"}}`} {
+		if err := json.Unmarshal([]byte(bad), &e); err == nil {
+			t.Errorf("%s is read", bad)
 		}
 	}
 }
@@ -192,6 +227,7 @@ func FuzzEventJSON(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(`{"type":"step_started"}`))
+	f.Add([]byte(`{"type":"nested","after":1,"event":{"type":"nested","event":{"type":"step_started"}}}`))
 	f.Add([]byte(`{"type":"actions","actions":[{"type":"AgentFinish"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var e run.Event

@@ -98,6 +98,23 @@ func (s State) Clone() State {
 	return s
 }
 
+// Spent returns what the run has used so far, with the runs that its calls began.
+func (s *State) Spent() Spent {
+	out := Spent{Usage: s.Usage, Cost: s.Cost, ToolCalls: s.Nested}
+	for _, n := range s.CallCounts {
+		out.ToolCalls += n
+	}
+	if s.Turn == nil || s.Turn.Ended {
+		return out
+	}
+	for _, slot := range s.Turn.Slots { // the sums take it when the step ends
+		if r := slot.Returned; r != nil && r.Spent != nil {
+			out = out.Add(*r.Spent)
+		}
+	}
+	return out
+}
+
 // Result returns what the run has come to so far. It shares the state's
 // messages and steps.
 func (s *State) Result() *Result {

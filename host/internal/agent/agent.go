@@ -51,12 +51,17 @@ type Agent struct {
 
 // Tool is a tool as the loop knows it.
 type Tool struct {
-	Definition   model.Definition
-	Schema       *schema.Schema // of the arguments that the model gives; nil: anything
-	Full         *schema.Schema // of all arguments, those that come from the state included; nil: anything
+	Definition model.Definition
+	Schema     *schema.Schema // of the arguments that the model gives; nil: anything
+	Full       *schema.Schema // of all arguments, those that come from the state included; nil: anything
+	// Fit, when not nil, reads the arguments in the place of Schema and returns them as
+	// the tool takes them. What its error says is for the model; that for arguments
+	// which are nil says how they have to look.
+	Fit          func(json.RawMessage) (json.RawMessage, error)
 	Reads        []StateRead
 	Writes       []StateWrite
 	ReturnDirect bool
+	Nested       bool   // a call of it is a run of its own, in the same store: see Call.NestedRun
 	Polling      bool   // is asked the same again and again by its nature; see Limits.Repeats
 	Idempotent   bool   // may be called again when it is not known whether a call took place
 	Module       string // digest of the code, for the record
@@ -85,17 +90,20 @@ type Toolbox interface {
 
 // Call is one call of a tool.
 type Call struct {
-	ID        string
+	ID        string // the loop's own, of the step and the position in it
 	Tool      string
 	Arguments json.RawMessage // valid for the tool's schema
 	Run       run.ID
 	Step      int
 	State     map[string]json.RawMessage // what the tool may ask for of the run's state
 	Meter     *Meter                     // of the run, for a call that is a run itself
+	NestedRun run.ID                     // that such a call begins; empty: the tool is none
 
 	// Progress and Log pass on what the tool says. They never block.
 	Progress func(permille int, message string)
 	Log      func(level, message string)
+	// Nested passes on an event of the run that the call is, if it is one. It never blocks.
+	Nested func(run.Event)
 }
 
 // Result is the outcome of a call.
@@ -106,6 +114,7 @@ type Result struct {
 	Detail     string
 	Receipt    *run.Receipt
 	Spent      *run.Spent // by a run that the call was; nil: it was none
+	NestedRun  run.ID     // of an agent that was called
 
 	found []string // tools that the model is shown from the next step on
 }
@@ -148,6 +157,29 @@ func goOn(msgs []model.Message) []model.Message {
 		return nil
 	}
 	return []model.Message{model.Text(model.User, "Go on from here.")}
+}
+
+// fit returns the arguments as the tool takes them, or says to the model why it does
+// not.
+func (t *Tool) fit(args json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case t.Fit != nil:
+		return t.Fit(args)
+	case t.Schema != nil:
+		return t.Schema.Fit(args)
+	}
+	return args, nil
+}
+
+// shape is the end of an error about arguments that could not be read at all.
+func (t *Tool) shape() string {
+	if t.Fit == nil {
+		return ""
+	}
+	if _, err := t.Fit(nil); err != nil {
+		return ": " + err.Error()
+	}
+	return ""
 }
 
 // tool returns the tool with this name, or nil. Names are exact: a near miss is

@@ -23,11 +23,12 @@ func (d *driver) settle() {
 	}
 	for i, s := range t.Slots {
 		a := t.Plan.Actions[i]
-		if tool := d.tool(a.Tool); !s.Called || s.Returned != nil || (tool != nil && tool.Idempotent) {
+		tool := d.tool(a.Tool)
+		if !s.Called || s.Returned != nil || (tool != nil && tool.Idempotent) {
 			continue
 		}
-		d.emit(refusal(t.Step, a, run.KindCancelled,
-			"The run was interrupted while this call was under way. Whether it took effect is not known."))
+		d.emit(d.interrupted(t.Step, a, tool))
+		d.meter = newMeter(d.Limits, d.Up, &d.state)
 	}
 }
 
@@ -89,15 +90,12 @@ func (d *driver) refuse(m *model.Message, i int, a run.Action) (run.ErrorKind, s
 		return run.KindUnknownTool, d.unknownTool(a.Tool)
 	}
 	if i < len(m.ToolCalls) && m.ToolCalls[i].Invalid != nil {
-		return run.KindInvalidArgs, "The arguments could not be read, so the tool was not run: " + m.ToolCalls[i].Invalid.Problem
+		return run.KindInvalidArgs, "The arguments could not be read, so the tool was not run: " + m.ToolCalls[i].Invalid.Problem + tool.shape()
 	}
 	if name, given := tool.hidden(a.Input); given {
 		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + strconv.Quote(name) + " comes from the run's state and cannot be given"
 	}
-	if tool.Schema == nil {
-		return "", ""
-	}
-	if _, err := tool.Schema.Fit(a.Input); err != nil {
+	if _, err := tool.fit(a.Input); err != nil {
 		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + err.Error()
 	}
 	return "", ""
@@ -167,10 +165,7 @@ type outcome struct {
 // its outcome. A call that is repeated after a crash has its intent recorded.
 func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	tool, slot := b.tool(a.Tool), slotOf(t, a)
-	args := a.Input
-	if tool.Schema != nil {
-		args, _ = tool.Schema.Fit(a.Input) // that it fits was seen before
-	}
+	args, _ := tool.fit(a.Input) // that they fit was seen before
 	state := b.state.Seen(b.waves[slot])
 	args, seen, err := tool.fill(args, state)
 	if err != nil {
@@ -190,6 +185,10 @@ func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	c.Log = func(level, message string) {
 		b.notes.log(run.Logged{CallID: a.CallID, Tool: a.Tool, Level: level, Message: message})
 	}
+	if tool.Nested {
+		c.NestedRun = nestedRun(b.state.Run, a.CallID)
+	}
+	c.Nested = func(e run.Event) { b.notes.nested(run.Nested{CallID: a.CallID, Tool: a.Tool, Event: e}) }
 	b.running++
 	if tool.Turns != "" {
 		b.busy[tool.Turns] = true
@@ -205,15 +204,26 @@ func (b *batch) wait() {
 		b.show()
 	case o := <-b.outcomes:
 		b.show()
-		if n := b.notes.missed(o.action.CallID); n > 0 {
-			b.emit(run.Logged{
-				CallID: o.action.CallID, Tool: o.action.Tool, Level: "warn",
-				Message: fmt.Sprintf("%d log lines were not shown: they came faster than they were taken", n),
-			})
-		}
+		b.tellMissed(o.action)
 		b.running--
 		delete(b.busy, b.tool(o.action.Tool).Turns)
 		b.emit(b.returned(o))
+	}
+}
+
+// tellMissed says what of a call was not shown.
+func (b *batch) tellMissed(a run.Action) {
+	lines, events := b.notes.missed(a.CallID)
+	for _, m := range []struct {
+		n    int
+		what string
+	}{{lines, "log lines"}, {events, "events of the agent's run"}} {
+		if m.n > 0 {
+			b.emit(run.Logged{
+				CallID: a.CallID, Tool: a.Tool, Level: "warn",
+				Message: fmt.Sprintf("%d %s were not shown: they came faster than they were taken", m.n, m.what),
+			})
+		}
 	}
 }
 
@@ -242,6 +252,7 @@ func (b *batch) returned(o outcome) run.Returned {
 		Step: b.step, CallID: o.action.CallID, Tool: o.action.Tool,
 		Content: content, Structured: r.Structured, Writes: writes,
 		IsError: r.Kind != "", ErrorKind: r.Kind, Receipt: r.Receipt, Detail: r.Detail, Spent: r.Spent, Found: r.found,
+		NestedRun: r.NestedRun,
 	}
 }
 

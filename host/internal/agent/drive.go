@@ -64,8 +64,11 @@ func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver
 	return d
 }
 
-// errMaxDuration is the cause of a context that ended by the run's own limit.
-var errMaxDuration = errors.New("the run's time is over")
+// overtime is the cause of a context that ended by the limit of a run. It names the
+// run: one that is nested in another ends by its own limit, or because the other does.
+type overtime struct{ run run.ID }
+
+func (overtime) Error() string { return "the run's time is over" }
 
 // drive goes from state to state until the run has ended, the caller has left,
 // or the store has failed.
@@ -86,7 +89,7 @@ func (d *driver) limit(ctx context.Context) (context.Context, context.CancelFunc
 		return context.WithCancel(ctx)
 	}
 	spent := d.state.Updated.Sub(d.state.Since.Time)
-	return context.WithTimeoutCause(ctx, d.MaxDuration-spent, errMaxDuration)
+	return context.WithTimeoutCause(ctx, d.MaxDuration-spent, overtime{d.state.Run})
 }
 
 // advance makes the one move that the state calls for.
@@ -134,7 +137,7 @@ func (d *driver) stop(ctx context.Context) {
 	if d.left {
 		return // resumable: the caller broke off, the run did not end
 	}
-	if errors.Is(context.Cause(ctx), errMaxDuration) {
+	if errors.Is(context.Cause(ctx), overtime{d.state.Run}) {
 		d.emit(run.Finished{ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.shown.String()})
 		return
 	}

@@ -35,13 +35,12 @@ type Meter struct {
 // newMeter returns the meter of a run from where its state is. What the state has
 // spent was counted above when it was spent.
 func newMeter(l Limits, up *Meter, s *run.State) *Meter {
-	m := &Meter{
-		limits: l, up: up, tokens: s.Usage.TotalTokens - s.Since.Tokens, cost: s.Cost - s.Since.Cost,
-		calls: s.Nested - s.Since.Nested, of: make(map[string]int, len(s.CallCounts)),
-	}
+	spent, since := s.Spent(), &s.Since
+	m := &Meter{limits: l, up: up, tokens: spent.Usage.TotalTokens - since.Tokens, cost: spent.Cost - since.Cost, calls: spent.ToolCalls - since.Nested}
+	m.of = make(map[string]int, len(s.CallCounts))
 	for tool, n := range s.CallCounts {
-		m.of[tool] = n - s.Since.CallCounts[tool]
-		m.calls += m.of[tool]
+		m.of[tool] = n - since.CallCounts[tool]
+		m.calls -= since.CallCounts[tool]
 	}
 	return m
 }

@@ -66,7 +66,7 @@ func Events(id run.ID) []run.Event {
 		run.Called{Step: 1, CallID: call.ID, Tool: "count", Arguments: call.Arguments, Module: "sha256:00"},
 		run.Returned{
 			Step: 1, CallID: call.ID, Tool: "count", Content: model.TextParts("2"), Structured: []byte(`{"words":2}`),
-			Receipt: &run.Receipt{Module: "sha256:00", WallMS: 1.5, PeakMemoryBytes: 65536, Hosts: []string{}},
+			Receipt: &run.Receipt{Module: "sha256:00", WallMS: 1.5, PeakMemoryBytes: 65536, Hosts: []string{}}, NestedRun: "other",
 		},
 		run.Ended{Step: 1},
 		run.Began{Step: 2},
