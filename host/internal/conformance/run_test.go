@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/internal/planner"
+	"github.com/wagent-dev/wagent/host/internal/schema"
+	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
+)
+
+// played is a run of a case.
+type played struct {
+	refused error // why there was no run; nil: there was one
+	events  []run.Event
+	result  *run.Result
+	asked   []model.Request
+	log     []any
+	elapsed time.Duration
+}
+
+// play runs a case. An agent that cannot be made is an outcome too.
+func (c *testCase) play(t *testing.T) *played {
+	t.Helper()
+	begin, tools, err := c.opened(t)
+	if err != nil {
+		return &played{refused: err}
+	}
+	loop, b, err := c.loop(tools)
+	if err != nil {
+		return &played{refused: err}
+	}
+	m := &scripted{script: c.Script}
+	loop.Model = m
+	p := &played{}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		for e, err := range loop.Run(t.Context(), "r", begin) {
+			if err != nil {
+				t.Fatalf("%s: the store failed: %v", c.ID, err)
+			}
+			p.events = append(p.events, e)
+		}
+		p.elapsed = time.Since(start)
+	})
+	switch last := p.events[len(p.events)-1].Body.(type) {
+	case run.Finished:
+		p.result = last.Result
+	case run.Failed:
+		p.result = last.Result
+	default:
+		t.Fatalf("%s: the last event is %T", c.ID, last)
+	}
+	p.asked, p.log = m.asked, b.log
+	return p
+}
+
+// their default, where a case says nothing
+const maxAgentSteps = 100
+
+// loop is our loop with the settings of the case.
+func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
+	s := &c.Agent
+	b := &box{tools: make(map[string]toolSpec)}
+	a := &agent.Agent{
+		Planner: plannerOf(s), Box: b, Store: new(run.Memory),
+		MaxSteps: maxAgentSteps, Parallel: 4, Exit: c.exits(), FailOnError: s.Raise, TrimSteps: s.TrimSteps,
+		MaxDuration: time.Duration(s.MaxMS) * time.Millisecond, Generate: s.Early == "generate",
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	}
+	if s.MaxSteps != nil {
+		a.MaxSteps = *s.MaxSteps
+	}
+	if s.Parallel > 0 {
+		a.Parallel = s.Parallel
+	}
+	for _, spec := range tools {
+		tool := agent.Tool{
+			Definition:   model.Definition{Name: spec.Name, Description: spec.Description, Parameters: spec.parameters()},
+			ReturnDirect: spec.ReturnDirect,
+		}
+		if spec.Parameters != nil || spec.Kind == "res" || spec.Kind == "add" {
+			compiled, err := schema.Compile(spec.parameters())
+			if err != nil {
+				return nil, nil, err
+			}
+			tool.Schema = compiled
+		}
+		a.Tools = append(a.Tools, tool)
+		b.tools[spec.Name] = spec
+	}
+	return a, b, nil
+}
+
+// parameters is the schema of a tool's arguments.
+func (t *toolSpec) parameters() json.RawMessage {
+	switch {
+	case t.Parameters != nil:
+		return t.Parameters
+	case t.Kind == "res":
+		return json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`)
+	case t.Kind == "add":
+		return json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a"]}`)
+	}
+	return json.RawMessage(`{"type":"object"}`)
+}
+
+// exits is what ends a run. Their text reply always does, so text is a condition
+// of every case, unless the case is about just that.
+func (c *testCase) exits() []string {
+	exits := slices.Clone(c.Agent.Exit)
+	if !c.asWritten && !slices.Contains(exits, string(run.ExitText)) {
+		exits = append(exits, string(run.ExitText))
+	}
+	return exits
+}
+
+func plannerOf(s *agentSpec) planner.Planner {
+	switch {
+	case s.Finish != nil:
+		return saying{planner.Tools{}, s.Finish}
+	case s.Planner == "react":
+		return planner.React{}
+	case s.Planner == "json":
+		return planner.JSON{}
+	}
+	return planner.Tools{}
+}
+
+// saying is a planner that finishes with these values, whatever the model says.
+type saying struct {
+	planner.Planner
+	values map[string]any
+}
+
+// Plan implements [planner.Planner].
+func (s saying) Plan(m *model.Message, _ []model.Definition) ([]run.Action, *run.Finish, error) {
+	return nil, &run.Finish{ReturnValues: s.values, Log: m.Text()}, nil
+}
+
+// opened is what a run of the case begins with: its first event, and the tools
+// that are in force. Where that is the host's to decide, the host is asked.
+func (c *testCase) opened(t *testing.T) (run.Prompted, []toolSpec, error) {
+	t.Helper()
+	var p run.Prompted
+	for i := range c.Messages {
+		m, err := given(&c.Messages[i])
+		if err != nil {
+			return p, nil, err
+		}
+		p.Messages = append(p.Messages, m)
+	}
+	if c.Agent.UserPrompt != nil { // a template is a text like any other
+		p.Messages = append(p.Messages, model.Text(model.User, *c.Agent.UserPrompt))
+	}
+	tools, names, err := c.chosen()
+	if err != nil {
+		return p, nil, err
+	}
+	p, err = c.askHost(t, p, tools, names)
+	if err != nil {
+		return p, nil, err
+	}
+	if names != nil {
+		tools = slices.DeleteFunc(slices.Clone(tools), func(s toolSpec) bool { return !slices.Contains(names, s.Name) })
+	}
+	return p, tools, nil
+}
+
+// chosen is the tools of the agent, and the names of those that are wanted for
+// the run: nil is all of them. Tools that are given with the run are those of an
+// agent of its own.
+func (c *testCase) chosen() (tools []toolSpec, names []string, err error) {
+	if len(c.RunTools) == 0 {
+		return c.Agent.Tools, nil, nil
+	}
+	if json.Unmarshal(c.RunTools, &names) == nil {
+		return c.Agent.Tools, names, nil
+	}
+	err = json.Unmarshal(c.RunTools, &tools)
+	return tools, nil, err
+}
+
+// needsHost says that it is the host that decides how the run of the case begins.
+func (c *testCase) needsHost(tools []toolSpec, names []string) bool {
+	seen := make(map[string]bool)
+	for _, s := range tools {
+		if seen[s.Name] {
+			return true
+		}
+		seen[s.Name] = true
+	}
+	early := c.Agent.Early != "" && c.Agent.Early != "force" && c.Agent.Early != "generate"
+	return c.Agent.SystemPrompt != nil || names != nil || len(c.Messages) == 0 || c.Agent.State != nil || early
+}
+
+var errNothingOf = errors.New("the case asks for what this runner does not know")
+
+// unknown says what of a case cannot be run, so that it is no silent pass.
+func (c *testCase) unknown() error {
+	for _, s := range c.Agent.Tools {
+		switch s.Kind {
+		case "echo", "const", "args", "fail", "fail_if", "len", "res", "add":
+		default:
+			return fmt.Errorf("%w: a tool of the kind %q", errNothingOf, s.Kind)
+		}
+	}
+	if p := c.Agent.Planner; p != "" && !strings.Contains(" tools react json ", " "+p+" ") {
+		return fmt.Errorf("%w: a planner %q", errNothingOf, p)
+	}
+	return nil
+}
