@@ -28,7 +28,8 @@ type testCase struct {
 	Expect     map[string]any    `json:"expect"`
 
 	raw       map[string]json.RawMessage
-	asWritten bool // its exit conditions are taken as they are
+	broken    error // why it could not be read
+	asWritten bool  // its exit conditions are taken as they are
 }
 
 // agentSpec is what the agent of a case is made of.
@@ -55,18 +56,18 @@ type agentSpec struct {
 
 // toolSpec is a fake tool.
 type toolSpec struct {
-	Name            string                     `json:"name"`
-	Kind            string                     `json:"kind"`
-	Value           any                        `json:"value"`
-	Message         string                     `json:"message"`
-	X               any                        `json:"x"`
-	MS              int                        `json:"ms"`
-	Description     string                     `json:"description"`
-	Parameters      json.RawMessage            `json:"parameters"`
-	OutputsToString json.RawMessage            `json:"outputs_to_string"`
-	OutputsToState  map[string]stateTarget     `json:"outputs_to_state"`
-	InputsFromState map[string]string          `json:"inputs_from_state"`
-	ReturnDirect    bool                       `json:"return_direct"`
+	Name            string                 `json:"name"`
+	Kind            string                 `json:"kind"`
+	Value           any                    `json:"value"`
+	Message         string                 `json:"message"`
+	X               any                    `json:"x"`
+	MS              int                    `json:"ms"`
+	Description     string                 `json:"description"`
+	Parameters      json.RawMessage        `json:"parameters"`
+	OutputsToString json.RawMessage        `json:"outputs_to_string"`
+	OutputsToState  map[string]stateTarget `json:"outputs_to_state"`
+	InputsFromState map[string]string      `json:"inputs_from_state"`
+	ReturnDirect    bool                   `json:"return_direct"`
 }
 
 type stateTarget struct {
@@ -83,16 +84,16 @@ type hookSpec map[string]any
 
 // message is a message as a case writes it.
 type message struct {
-	Role      string           `json:"role"`
-	Text      json.RawMessage  `json:"text"`
-	Calls     []callSpec       `json:"tool_calls"`
-	Invalid   []callSpec       `json:"invalid_tool_calls"` // their arguments are a text that is no JSON
-	Reasoning string           `json:"reasoning"`
-	Call      *callSpec        `json:"call"`
-	Result    json.RawMessage  `json:"result"`
-	Error     bool             `json:"error"`
-	Meta      *messageMeta     `json:"meta"`
-	Raise     *string          `json:"raise"`
+	Role      string          `json:"role"`
+	Text      json.RawMessage `json:"text"`
+	Calls     []callSpec      `json:"tool_calls"`
+	Invalid   []callSpec      `json:"invalid_tool_calls"` // their arguments are a text that is no JSON
+	Reasoning string          `json:"reasoning"`
+	Call      *callSpec       `json:"call"`
+	Result    json.RawMessage `json:"result"`
+	Error     bool            `json:"error"`
+	Meta      *messageMeta    `json:"meta"`
+	Raise     *string         `json:"raise"`
 }
 
 type callSpec struct {
@@ -172,7 +173,10 @@ func cases(t *testing.T, where string, data json.RawMessage, waits string) []*te
 		}
 		c, err := decode(raw)
 		if err != nil {
-			t.Fatalf("%s: case %d: %v", where, i+1, err)
+			c = &testCase{broken: fmt.Errorf("%s: case %d: %w", where, i+1, err)}
+			if json.Unmarshal(raw["id"], &c.ID) != nil {
+				c.ID = fmt.Sprint("case ", i+1)
+			}
 		}
 		all = append(all, c)
 	}

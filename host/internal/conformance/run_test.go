@@ -75,7 +75,7 @@ func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
 		Planner: plannerOf(s), Box: b, Store: new(run.Memory),
 		MaxSteps: maxAgentSteps, Parallel: 4, Exit: c.exits(), FailOnError: s.Raise, TrimSteps: s.TrimSteps,
 		MaxDuration: time.Duration(s.MaxMS) * time.Millisecond, Generate: s.Early == "generate",
-		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Limits: s.limits(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 	if s.MaxSteps != nil {
 		a.MaxSteps = *s.MaxSteps
@@ -99,6 +99,18 @@ func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
 		b.tools[spec.Name] = spec
 	}
 	return a, b, nil
+}
+
+// limits are those of tool calls, and the budget of tokens, which is a hook of
+// theirs and a limit of ours.
+func (s *agentSpec) limits() agent.Limits {
+	l := agent.Limits{Calls: s.MaxToolCalls["*"], CallsOf: s.MaxToolCalls}
+	for _, h := range s.Hooks["before_llm"] {
+		if n, ok := h["max_total_tokens"].(float64); ok {
+			l.Tokens = int64(n)
+		}
+	}
+	return l
 }
 
 // parameters is the schema of a tool's arguments.
