@@ -82,8 +82,6 @@ func (c *testCase) waiting() string {
 		return "compaction"
 	case len(needs) > 0:
 		return "hooks"
-	case c.needsState():
-		return "state"
 	}
 	return ""
 }

@@ -43,7 +43,8 @@ func (c *testCase) askHost(t *testing.T, p run.Prompted, tools []toolSpec, names
 			t.Error(err)
 		}
 	}()
-	first, err := h.Preview(host.Input{Messages: p.Messages, Tools: names})
+	in := host.Input{Messages: p.Messages, Tools: names, State: c.first()}
+	first, err := h.Preview(in)
 	p.Messages = first.Messages
 	return p, err
 }
@@ -57,12 +58,17 @@ func (c *testCase) manifest(tools []toolSpec) map[string]any {
 	if s := c.Agent.Early; s != "" {
 		agent["early_stopping"] = s
 	}
+	if s := c.manifestState(); len(s) > 0 {
+		agent["state"] = s
+	}
 	list := []any{}
 	for _, s := range tools {
-		list = append(list, map[string]any{
+		entry := map[string]any{
 			"module": "./trap.wasm", "rename": map[string]string{"trap": s.Name}, "description": "A tool of the case.",
 			"parameters": s.parameters(),
-		})
+		}
+		s.manifestState(entry)
+		list = append(list, entry)
 	}
 	return map[string]any{"version": 1, "name": "case", "agent": agent, "tools": list}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host/internal/testkit"
+	"github.com/wagent-dev/wagent/host/model"
 )
 
 // sound is a case that passes, with all that a case can expect.
@@ -160,5 +161,22 @@ func TestTheRulesAgreeWithTheTable(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, explained); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAnUnansweredCallIsSeen(t *testing.T) {
+	asks := model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "a"}, {ID: "b"}}}
+	answer := func(id string) model.Message { return model.Message{Role: model.Tool, CallID: id} }
+	said := model.Text(model.User, "go")
+	for want, msgs := range map[string][][]model.Message{
+		"":  {{said}, {said, asks, answer("a"), answer("b")}, {asks, answer("a"), answer("b"), said, asks, answer("a"), answer("b")}},
+		"a": {{asks}, {asks, said}, {answer("a")}, {asks, answer("a"), answer("b"), answer("a")}},
+		"b": {{asks, answer("a")}, {asks, answer("a"), said}, {asks, answer("b"), answer("a")}},
+	} {
+		for i, m := range msgs {
+			if got := unanswered(m); got != want {
+				t.Errorf("%q, %d: %q", want, i, got)
+			}
+		}
 	}
 }

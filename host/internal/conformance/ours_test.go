@@ -32,6 +32,9 @@ func (c *testCase) ours(p *played) map[string]any {
 	got["told"] = told(p.events)
 	got["finish"] = finishOf(p.events)
 	got["elapsed_ms"] = p.elapsed.Milliseconds()
+	for key := range c.Agent.State {
+		got[key] = r.State[key] // null: it has no value
+	}
 	var inputs, tools, stops, shown []any
 	for i := range p.asked {
 		req := &p.asked[i]

@@ -61,7 +61,37 @@ func (c *testCase) play(t *testing.T) *played {
 		t.Fatalf("%s: the last event is %T", c.ID, last)
 	}
 	p.asked, p.log = m.asked, b.log
+	for i := range p.asked {
+		if id := unanswered(p.asked[i].Messages); id != "" {
+			t.Errorf("%s: call %s has not exactly one result when the model is asked the %d. time", c.ID, id, i+1)
+		}
+	}
 	return p
+}
+
+// unanswered is a call that is not followed by its one result, in the order of the
+// calls, or a result without a call. Providers take no conversation that has one.
+func unanswered(msgs []model.Message) string {
+	var open []string
+	for i := range msgs {
+		m := &msgs[i]
+		switch {
+		case m.Role == model.Tool && (len(open) == 0 || open[0] != m.CallID):
+			return m.CallID
+		case m.Role == model.Tool:
+			open = open[1:]
+			continue
+		case len(open) > 0:
+			return open[0]
+		}
+		for _, c := range m.ToolCalls {
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return open[0]
+	}
+	return ""
 }
 
 // their default, where a case says nothing
@@ -95,10 +125,13 @@ func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
 			}
 			tool.Schema = compiled
 		}
+		if err := spec.stateOf(&tool); err != nil {
+			return nil, nil, err
+		}
 		a.Tools = append(a.Tools, tool)
 		b.tools[spec.Name] = spec
 	}
-	return a, b, nil
+	return a, b, c.state(a)
 }
 
 // limits are those of tool calls, and the budget of tokens, which is a hook of
@@ -178,6 +211,12 @@ func (c *testCase) opened(t *testing.T) (run.Prompted, []toolSpec, error) {
 	if err != nil {
 		return p, nil, err
 	}
+	for key, v := range c.first() {
+		if p.State == nil {
+			p.State = make(map[string]json.RawMessage)
+		}
+		p.State[key] = mustJSON(v)
+	}
 	p, err = c.askHost(t, p, tools, names)
 	if err != nil {
 		return p, nil, err
@@ -212,7 +251,7 @@ func (c *testCase) needsHost(tools []toolSpec, names []string) bool {
 		seen[s.Name] = true
 	}
 	early := c.Agent.Early != "" && c.Agent.Early != "force" && c.Agent.Early != "generate"
-	return c.Agent.SystemPrompt != nil || names != nil || len(c.Messages) == 0 || c.Agent.State != nil || early
+	return c.Agent.SystemPrompt != nil || names != nil || len(c.Messages) == 0 || c.needsState() || early
 }
 
 var errNothingOf = errors.New("the case asks for what this runner does not know")
@@ -224,6 +263,18 @@ func (c *testCase) unknown() error {
 		case "echo", "const", "args", "fail", "fail_if", "len", "res", "add":
 		default:
 			return fmt.Errorf("%w: a tool of the kind %q", errNothingOf, s.Kind)
+		}
+	}
+	for _, s := range c.Agent.State {
+		if _, err := mergeOf(s.Handler); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.Agent.Tools {
+		for _, target := range s.OutputsToState {
+			if _, err := mergeOf(target.Handler); err != nil {
+				return err
+			}
 		}
 	}
 	if p := c.Agent.Planner; p != "" && !strings.Contains(" tools react json ", " "+p+" ") {
