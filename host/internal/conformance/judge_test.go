@@ -13,7 +13,7 @@ import (
 )
 
 // sound is a case that passes, with all that a case can expect.
-const sound = `{"id":"sound","agent":{"tools":[{"name":"echo","kind":"echo"},{"name":"boom","kind":"fail","message":"disk full"}]},
+const sound = `{"id":"sound","flags":["tool_log_order_within_a_batch_not_guaranteed"],"agent":{"tools":[{"name":"echo","kind":"echo"},{"name":"boom","kind":"fail","message":"disk full"}]},
 "messages":[{"role":"user","text":"go"}],
 "script":[{"role":"assistant","text":"look","tool_calls":[{"name":"echo","args":{"x":1},"id":"a"},{"name":"boom","args":{},"id":"b"}],"meta":{"usage":{"input_tokens":3,"output_tokens":2}}},{"role":"assistant","text":"done"}],
 "expect":{"messages":[{"role":"user","text":"go"},
@@ -158,6 +158,8 @@ func TestTheRulesAgreeWithTheTable(t *testing.T) {
 		"loop-07": "hooks.md 11", "loop-08": "hooks.md 11", "new-04": "hooks.md 11", "new-07": "hooks.md 11",
 		"exit-12": "agent-loop.md 3, calls that ran", "tool-05": "agent-loop.md 3, calls that ran and hooks.md 7",
 		"tool-08": "absent: outputs_to_string", "tool-12": "absent: outputs_to_string", "loop-10": "hooks.md 11",
+		"new-02": "hooks.md 11", "exit-05": "hooks.md 7", "tool-20": "hooks.md 8", "tool-26": "manifest.md inputs_from_state",
+		"prompt-03": "absent: prompt templates", "prompt-05": "absent: prompt templates",
 	}
 	if diff := cmp.Diff(want, explained); diff != "" {
 		t.Error(diff)

@@ -10,7 +10,7 @@ import (
 
 // ours is what came of a run, in the terms of the cases and as JSON values.
 func (c *testCase) ours(p *played) map[string]any {
-	got := map[string]any{"llm_calls": len(p.asked), "tool_log": sorted(p.log)}
+	got := map[string]any{"llm_calls": len(p.asked), "tool_log": c.logged(p.log)}
 	if p.refused != nil {
 		got["error"] = map[string]any{"kind": "refused"}
 		return plain(got)

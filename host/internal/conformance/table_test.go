@@ -83,5 +83,8 @@ func (d *difference) want(c *testCase) map[string]any {
 		}
 		want[k] = v
 	}
+	if l, ok := want["tool_log"].([]any); ok {
+		want["tool_log"] = c.logged(l)
+	}
 	return want
 }
