@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ type played struct {
 }
 
 // play runs a case. An agent that cannot be made is an outcome too.
-func (c *testCase) play(t *testing.T) *played {
+func (c *testCase) play(t *testing.T, streams bool) *played {
 	t.Helper()
 	begin, tools, err := c.opened(t)
 	if err != nil {
@@ -39,7 +40,7 @@ func (c *testCase) play(t *testing.T) *played {
 	if err != nil {
 		return &played{refused: err}
 	}
-	m := &scripted{script: c.Script}
+	m := &scripted{script: c.Script, streams: streams}
 	loop.Model = m
 	p := &played{}
 	synctest.Test(t, func(t *testing.T) {
@@ -67,6 +68,22 @@ func (c *testCase) play(t *testing.T) *played {
 		}
 	}
 	return p
+}
+
+// outcome is what came of the case, in its terms, and what is wrong with it in
+// itself: it has to be the same whether or not the model streams.
+func (c *testCase) outcome(t *testing.T) (got map[string]any, wrong string) {
+	t.Helper()
+	got = c.ours(c.play(t, false))
+	whole, streamed := maps.Clone(got), c.ours(c.play(t, true))
+	for _, m := range []map[string]any{whole, streamed} {
+		l, _ := m["tool_log"].([]any)
+		m["tool_log"] = sorted(l) // those of one step are made at once
+	}
+	if d := differ(whole, streamed); d != "" {
+		return got, "streamed: " + d
+	}
+	return got, ""
 }
 
 // unanswered is a call that is not followed by its one result, in the order of the

@@ -13,14 +13,15 @@ import (
 // scripted is a model that says what the script of a case has, call by call, and
 // keeps what it was asked. Behind the end of the script it fails.
 type scripted struct {
-	script []json.RawMessage
+	script  []json.RawMessage
+	streams bool // what it says arrives in pieces
 
 	mu    sync.Mutex
 	asked []model.Request
 }
 
 // Generate implements [model.Model].
-func (s *scripted) Generate(_ context.Context, req *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
+func (s *scripted) Generate(_ context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := *req
@@ -30,7 +31,22 @@ func (s *scripted) Generate(_ context.Context, req *model.Request, _ func(model.
 	if n >= len(s.script) {
 		return nil, &model.Error{Kind: model.Rejected, Message: fmt.Sprintf("the script has no reply %d", n+1)}
 	}
-	return reply(s.script[n])
+	r, err := reply(s.script[n])
+	if s.streams && err == nil {
+		stream(r, sink)
+	}
+	return r, err
+}
+
+// stream hands out a reply in pieces of one character, and its calls behind them.
+func stream(r *model.Reply, sink func(model.Chunk)) {
+	for _, c := range r.Message.Text() {
+		sink(model.Chunk{Text: string(c)})
+	}
+	for i, c := range r.Message.ToolCalls {
+		sink(model.Chunk{Call: &model.CallChunk{Index: i, Name: c.Name}})
+		sink(model.Chunk{Call: &model.CallChunk{Index: i, Name: c.Name, Arguments: string(c.Arguments)}})
+	}
 }
 
 // reply is an entry of a script: a message, a text, or a list of messages, which
