@@ -122,7 +122,7 @@ func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
 		Planner: plannerOf(s), Box: b, Store: new(run.Memory),
 		MaxSteps: maxAgentSteps, Parallel: 4, Exit: c.exits(), FailOnError: s.Raise, TrimSteps: s.TrimSteps,
 		MaxDuration: time.Duration(s.MaxMS) * time.Millisecond, Generate: s.Early == "generate",
-		Limits: s.limits(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Limits: s.limits(), OnParse: s.onParse(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 	if s.MaxSteps != nil {
 		a.MaxSteps = *s.MaxSteps
@@ -161,6 +161,15 @@ func (s *agentSpec) limits() agent.Limits {
 		}
 	}
 	return l
+}
+
+// onParse is what happens when a reply cannot be read.
+func (s *agentSpec) onParse() agent.OnParse {
+	var told struct{ Text string }
+	if json.Unmarshal(s.OnParse, &told) != nil {
+		return agent.OnParse{Fail: string(s.OnParse) == `"fail"`}
+	}
+	return agent.OnParse{Text: told.Text}
 }
 
 // parameters is the schema of a tool's arguments.
