@@ -34,24 +34,24 @@ type testCase struct {
 
 // agentSpec is what the agent of a case is made of.
 type agentSpec struct {
-	SystemPrompt *string                    `json:"system_prompt"`
-	UserPrompt   *string                    `json:"user_prompt"`
-	Required     json.RawMessage            `json:"required_variables"`
-	Tools        []toolSpec                 `json:"tools"`
-	Exit         []string                   `json:"exit_conditions"`
-	MaxSteps     *int                       `json:"max_agent_steps"`
-	Raise        bool                       `json:"raise_on_tool_invocation_failure"`
-	Parallel     int                        `json:"tool_concurrency_limit"`
-	State        map[string]stateSpec       `json:"state_schema"`
-	Hooks        map[string][]hookSpec      `json:"hooks"`
-	Planner      string                     `json:"planner"`
-	Finish       map[string]any             `json:"finish"` // a planner that says this, whatever the reply
-	TrimSteps    int                        `json:"trim_steps"`
-	MaxMS        int                        `json:"max_ms"`
-	Early        string                     `json:"early_stopping"`
-	OnParse      json.RawMessage            `json:"on_parse_error"`
-	MaxToolCalls map[string]int             `json:"max_tool_calls"` // "*": of all tools together
-	Output       map[string]json.RawMessage `json:"output"`
+	SystemPrompt *string               `json:"system_prompt"`
+	UserPrompt   *string               `json:"user_prompt"`
+	Required     json.RawMessage       `json:"required_variables"`
+	Tools        []toolSpec            `json:"tools"`
+	Exit         []string              `json:"exit_conditions"`
+	MaxSteps     *int                  `json:"max_agent_steps"`
+	Raise        bool                  `json:"raise_on_tool_invocation_failure"`
+	Parallel     int                   `json:"tool_concurrency_limit"`
+	State        map[string]stateSpec  `json:"state_schema"`
+	Hooks        map[string][]hookSpec `json:"hooks"`
+	Planner      string                `json:"planner"`
+	Finish       map[string]any        `json:"finish"` // a planner that says this, whatever the reply
+	TrimSteps    int                   `json:"trim_steps"`
+	MaxMS        int                   `json:"max_ms"`
+	Early        string                `json:"early_stopping"`
+	OnParse      json.RawMessage       `json:"on_parse_error"`
+	MaxToolCalls map[string]int        `json:"max_tool_calls"` // "*": of all tools together
+	Output       *outputSpec           `json:"output"`         // the value that is asked for
 }
 
 // toolSpec is a fake tool.

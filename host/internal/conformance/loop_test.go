@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ func (c *testCase) loop(tools []toolSpec) (*agent.Agent, *box, error) {
 		a.Tools = append(a.Tools, tool)
 		b.tools[spec.Name] = spec
 	}
-	return a, b, c.state(a)
+	return a, b, errors.Join(c.state(a), c.output(a))
 }
 
 // limits are those of tool calls, and the budget of tokens, which is a hook of

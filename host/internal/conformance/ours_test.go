@@ -29,6 +29,7 @@ func (c *testCase) ours(p *played) map[string]any {
 	got["output"], got["partial"] = r.Output, r.Partial
 	got["steps"], got["logs"] = c.steps(r.Steps), logs(r.Steps)
 	got["chunks"], got["events"] = c.chunks(p.events), events(p.events)
+	got["structured"] = r.Structured
 	got["told"] = told(p.events)
 	got["finish"] = finishOf(p.events)
 	got["elapsed_ms"] = p.elapsed.Milliseconds()
