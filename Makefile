@@ -10,10 +10,10 @@ DEMO   := examples/wasm-tools/demo
 PROMPT := Which region sold the most, by how much, and do the notes explain it?
 FUZZTIME ?= 10s
 
-.PHONY: help build tools demo test race doors race-doors isolated e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
+.PHONY: help build tools demo test race doors race-doors isolated conformance e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
 
 help: ## show this
-	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-10s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-11s %s\n", $$1, $$2}'
 
 build: ## build the wagent command into bin/
 	$(GO) build -o $(BIN)/wagent ./cmd/wagent
@@ -69,6 +69,10 @@ race-doors: ## the same under the race detector
 ISOLATED = ^Test(CPU|MEM|MOD|NET|FS|ISO|SEC|KV|LOG|BUD|TXT|Threat|Trace|ASession|Fuel)
 isolated: ## run the tests of the sandbox's requirements with isolated guests (Linux)
 	$(GO) test -count=1 -timeout 30m -run '$(ISOLATED)' $(SANDBOX) -isolated
+
+# CASES=/absolute/file: the cases of that file instead.
+conformance: ## compare the loop with the executed cases of Haystack and LangChain, and print the counts
+	@cd host/internal/conformance && $(GO) test -count=1 -run '^TestConformance$$' -args -cases='$(CASES)'
 
 e2e: build tools ## run the demo, the laws of the loop two thousand times, the specification's suite in every way, and guests under strace (Linux)
 	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"host/internal/hostfn", []string{"host/internal/redact", "host/policy", "host/visible", "sdk/abi"}},
 	{"host/internal/testkit", []string{"sdk/abi"}},
 	{"host/internal/archtest", nil},
+	{"host/internal/conformance", nil}, // tests alone
 	{"host/selftest", []string{"host/internal/redact", "host/internal/sandbox", "host/manifest", "host/policy", "host/visible", "sdk/abi", "testdata/wasm"}},
 	{"host/visible", nil},
 	{"host/manifest", []string{"host/policy", "host/visible", "host/internal/spelling"}},
