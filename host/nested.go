@@ -142,14 +142,14 @@ func (t *binding) result(ctx context.Context, end run.Body, s *run.State) agent.
 	f, _ := end.(run.Finished)
 	switch {
 	case t.agent.endsBy(f.ExitReason):
-		return agent.Result{Content: model.TextParts(f.Output)}
+		return agent.Result{Content: model.TextParts(f.Output), Structured: f.Structured}
 	case f.ExitReason == run.ExitInterrupted && errors.Is(context.Cause(ctx), errCallTimeout):
 		return agent.Result{Kind: run.KindTimeout, Content: model.TextParts(fmt.Sprintf(
 			"The agent was stopped after %s, the time of a call (limits.timeout).%s", t.info.Agent.Timeout, held(&f)))}
 	case f.ExitReason == run.ExitInterrupted:
 		return agent.Result{Kind: run.KindCancelled, Content: model.TextParts("The run ended before the agent had answered." + held(&f))}
 	case s.Closing != nil && s.Closing.Message != nil:
-		return agent.Result{Content: model.TextParts(fmt.Sprintf(
+		return agent.Result{Structured: f.Structured, Content: model.TextParts(fmt.Sprintf(
 			"The agent was stopped before it was done (%s). Its answer from what it had by then:\n%s", f.ExitReason, f.Output))}
 	}
 	return agent.Result{Kind: run.KindToolError, Content: model.TextParts(fmt.Sprintf(

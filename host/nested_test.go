@@ -394,6 +394,41 @@ func TestAnAgentsAnswerGoesToTheState(t *testing.T) {
 	}
 }
 
+// An agent that gives a value gives it to whoever calls it, as a module does.
+func TestAnAgentsValueIsItsStructuredResult(t *testing.T) {
+	files := two()
+	files["wagent.yaml"] = strings.Replace(boss, "prompt: boss", "prompt: boss, state: {total: {schema: {type: integer}}}", 1) + "    outputs_to_state: {total: {from: n}}\n"
+	for planner, says := range map[string][]modeltest.Turn{
+		"strategy: prompt": {modeltest.Text(`{"n":"one"}`), modeltest.Text(`{"n":1}`)},
+		"strategy: tool":   {modeltest.Calls(modeltest.Call("final_output", `{"n":"one"}`)), modeltest.Calls(modeltest.Call("final_output", `{"n":1}`))},
+	} {
+		files["researcher.yaml"] = strings.Replace(researcher, "prompt: research", "prompt: research, output: {schema: {type: object, properties: {n: {type: integer}}, required: [n]}, "+planner+"}", 1)
+		m := modeltest.NewFunc(func(n int, req *model.Request) modeltest.Turn {
+			switch {
+			case strings.HasPrefix(req.Messages[0].Text(), "research"):
+				for i := range says {
+					for j := range says[i].Message.ToolCalls { // whatever it is called here
+						says[i].Message.ToolCalls[j].Name = req.Tools[len(req.Tools)-1].Name
+					}
+				}
+				return says[n-1]
+			case n == 0:
+				return ask("x")
+			}
+			return modeltest.Text("ok")
+		})
+		events, got := ended(t, family(t, files, host.Options{Model: m}), host.Text("go"))
+		if string(got.State["total"]) != "1" || got.Steps[0].IsError || got.Steps[0].Observation != `{"n":1}` {
+			t.Errorf("%s: result is %+v", planner, got)
+		}
+		for _, e := range events {
+			if r, ok := e.Body.(run.Returned); ok && string(r.Structured) != `{"n":1}` {
+				t.Errorf("%s: the result is %s", planner, r.Structured)
+			}
+		}
+	}
+}
+
 func TestAModelThatCallsAnAgentWithNonsenseIsToldHow(t *testing.T) {
 	call := func(args string) modeltest.Turn { return modeltest.Calls(modeltest.Call("researcher", args)) }
 	h := family(t, two(), host.Options{Model: roles(map[string][]modeltest.Turn{
