@@ -79,9 +79,23 @@ func merged(user map[string]json.RawMessage, slots []Slot, wave int) map[string]
 	if out == nil {
 		out = make(map[string]json.RawMessage)
 	}
+	lists := make(map[string][]json.RawMessage) // that were appended to, written down at last
 	for _, s := range writers {
 		for _, w := range s.Returned.Writes {
-			out[w.Key] = w.Merged(out[w.Key])
+			if w.Merge != Append {
+				delete(lists, w.Key)
+				out[w.Key] = w.Value
+				continue
+			}
+			if lists[w.Key] == nil {
+				lists[w.Key] = elements(out[w.Key])
+			}
+			lists[w.Key] = append(lists[w.Key], elements(w.Value)...)
+		}
+	}
+	for key, list := range lists {
+		if v, err := json.Marshal(list); err == nil { // it was JSON when it was written
+			out[key] = v
 		}
 	}
 	return out

@@ -36,14 +36,21 @@ func (d *driver) settle() {
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
 	queue := d.admit(t)
-	b := &batch{driver: d, step: t.Step, waves: d.waves(t.Plan.Actions), outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool)}
+	b := &batch{
+		driver: d, turn: t, step: t.Step, waves: d.waves(t.Plan.Actions), tools: make([]*Tool, len(t.Plan.Actions)),
+		outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool),
+	}
+	for i := range t.Plan.Actions {
+		b.tools[i] = d.tool(t.Plan.Actions[i].Tool)
+	}
+	b.look()
 	for len(queue) > 0 || b.running > 0 {
 		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
-			i := b.next(t, queue)
+			i := b.next(queue)
 			if i < 0 {
 				break
 			}
-			b.start(ctx, t, queue[i])
+			b.start(ctx, queue[i])
 			queue = slices.Delete(queue, i, i+1)
 		}
 		if b.running == 0 { // the context has ended with calls still waiting
@@ -51,19 +58,16 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 		}
 		b.wait()
 	}
-	for _, a := range queue {
-		d.emit(refusal(t.Step, a, run.KindCancelled, "The run ended before this call was made."))
+	for _, i := range queue {
+		d.emit(refusal(t.Step, t.Plan.Actions[i], run.KindCancelled, "The run ended before this call was made."))
 	}
 	d.submit(t)
 }
 
-func slotOf(t *run.Turn, a run.Action) int {
-	return slices.IndexFunc(t.Plan.Actions, func(b run.Action) bool { return b.CallID == a.CallID })
-}
-
-// admit answers the calls that cannot be made and returns the others, in order.
-func (d *driver) admit(t *run.Turn) []run.Action {
-	var queue []run.Action
+// admit answers the calls that cannot be made and returns the places of the others in
+// the plan, in order.
+func (d *driver) admit(t *run.Turn) []int {
+	var queue []int
 	for i, a := range t.Plan.Actions {
 		if t.Slots[i].Returned != nil || t.Output(a.CallID) {
 			continue
@@ -78,7 +82,7 @@ func (d *driver) admit(t *run.Turn) []run.Action {
 				continue
 			}
 		}
-		queue = append(queue, a)
+		queue = append(queue, i)
 	}
 	return queue
 }
@@ -140,40 +144,46 @@ func refusal(step int, a run.Action, kind run.ErrorKind, why string) run.Returne
 // run's goroutine; the calls' own goroutines only send.
 type batch struct {
 	*driver
-	step     int
-	waves    []int // of the plan's actions
-	running  int
-	outcomes chan outcome
-	notes    *notes          // progress and log lines
-	busy     map[string]bool // what is used one after the other; see Tool.Turns
+	turn      *run.Turn
+	step      int
+	waves     []int          // of the plan's actions
+	tools     []*Tool        // of the plan's actions; nil: there is none of that name
+	unwritten map[string]int // see look
+	running   int
+	outcomes  chan outcome
+	notes     *notes          // progress and log lines
+	busy      map[string]bool // what is used one after the other; see Tool.Turns
 }
 
 // next is the place of the first call that can be made now, below 0 if none can.
-func (b *batch) next(t *run.Turn, queue []run.Action) int {
-	return slices.IndexFunc(queue, func(a run.Action) bool {
-		return !b.busy[b.tool(a.Tool).Turns] && !b.waits(t, slotOf(t, a))
-	})
+func (b *batch) next(queue []int) int {
+	return slices.IndexFunc(queue, func(i int) bool { return !b.busy[b.tools[i].Turns] && !b.waits(i) })
 }
 
 type outcome struct {
 	action run.Action
+	tool   *Tool
 	result Result
 	state  map[string]json.RawMessage // that the call saw
 }
 
 // start records the intent and runs the call in a goroutine that ends by sending
 // its outcome. A call that is repeated after a crash has its intent recorded.
-func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
-	tool, slot := b.tool(a.Tool), slotOf(t, a)
+func (b *batch) start(ctx context.Context, i int) {
+	a, tool := b.turn.Plan.Actions[i], b.tools[i]
 	args, _ := tool.fit(a.Input) // that they fit was seen before
-	state := b.state.Seen(b.waves[slot])
+	var state map[string]json.RawMessage
+	if len(tool.Reads)+len(tool.Writes) > 0 {
+		state = b.state.Seen(b.waves[i])
+	}
 	args, seen, err := tool.fill(args, state)
 	if err != nil {
+		defer b.look()
 		b.emit(refusal(b.step, a, run.KindInvalidArgs, "The run's state does not fit the tool's schema, so it was not run: "+err.Error()))
 		return
 	}
-	if !t.Slots[slot].Called {
-		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module, Wave: b.waves[slot]})
+	if !b.turn.Slots[i].Called {
+		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module, Wave: b.waves[i]})
 		if b.stopped {
 			return
 		}
@@ -193,7 +203,7 @@ func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	if tool.Turns != "" {
 		b.busy[tool.Turns] = true
 	}
-	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c), state} }()
+	go func() { b.outcomes <- outcome{a, tool, b.guarded(ctx, c), state} }()
 }
 
 // wait handles what arrives: notes, or an outcome after the notes that came
@@ -206,8 +216,11 @@ func (b *batch) wait() {
 		b.show()
 		b.tellMissed(o.action)
 		b.running--
-		delete(b.busy, b.tool(o.action.Tool).Turns)
+		delete(b.busy, o.tool.Turns)
 		b.emit(b.returned(o))
+		if len(o.tool.Writes) > 0 {
+			b.look()
+		}
 	}
 }
 
@@ -239,7 +252,7 @@ func (b *batch) returned(o outcome) run.Returned {
 	var writes []run.Write
 	if r.Kind == "" {
 		var err error
-		if writes, err = b.writes(b.tool(o.action.Tool), &r, o.state); err != nil {
+		if writes, err = b.writes(o.tool, &r, o.state); err != nil {
 			r.Kind = run.KindInvalidResult
 			r.Content = model.TextParts("The tool ran, but its result does not fit the run's state and was dropped: " + err.Error())
 		}

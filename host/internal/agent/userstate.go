@@ -37,45 +37,89 @@ type StateWrite struct {
 // first. It follows from the plan alone, so it is the same after a crash.
 func (a *Agent) waves(actions []run.Action) []int {
 	waves := make([]int, len(actions))
-	if !slices.ContainsFunc(actions, func(x run.Action) bool { t := a.tool(x.Tool); return t != nil && len(t.Reads) > 0 }) {
+	tools := make([]*Tool, len(actions))
+	left := make([]int, len(actions))
+	writers := make(map[string]int) // of each key, that are left
+	reads := false
+	for i := range actions {
+		left[i], tools[i] = i, a.tool(actions[i].Tool)
+		if tools[i] == nil {
+			tools[i] = new(Tool)
+		}
+		reads = reads || len(tools[i].Reads) > 0
+		tools[i].eachWritten(func(key string) { writers[key]++ })
+	}
+	if !reads {
 		return waves
 	}
-	left := make([]int, len(actions))
-	for i := range actions {
-		left[i] = i
-	}
 	for wave := 0; len(left) > 0; wave++ {
-		ready := slices.DeleteFunc(slices.Clone(left), func(j int) bool {
-			return slices.ContainsFunc(left, func(i int) bool { return i != j && a.feeds(&actions[i], &actions[j]) })
-		})
+		ready, wait := parted(left, func(i int) bool { return !tools[i].awaits(writers) })
 		if len(ready) == 0 {
-			ready = left[:1:1]
+			ready, wait = left[:1], left[1:]
 		}
 		for _, i := range ready {
 			waves[i] = wave
+			tools[i].eachWritten(func(key string) { writers[key]-- })
 		}
-		left = slices.DeleteFunc(slices.Clone(left), func(i int) bool { return slices.Contains(ready, i) })
+		left = wait
 	}
 	return waves
 }
 
-// feeds says that one call writes what another reads.
-func (a *Agent) feeds(writer, reader *run.Action) bool {
-	w, r := a.tool(writer.Tool), a.tool(reader.Tool)
-	return w != nil && r != nil && slices.ContainsFunc(w.Writes, func(out StateWrite) bool {
-		return slices.ContainsFunc(r.Reads, func(in StateRead) bool { return in.Key == out.Key })
+// parted returns those of list that are so and those that are not, in their order.
+func parted(list []int, so func(int) bool) (yes, no []int) {
+	for _, i := range list {
+		if so(i) {
+			yes = append(yes, i)
+		} else {
+			no = append(no, i)
+		}
+	}
+	return yes, no
+}
+
+// eachWritten calls do with each key that the tool writes, once.
+func (t *Tool) eachWritten(do func(key string)) {
+	for i, w := range t.Writes {
+		if !slices.ContainsFunc(t.Writes[:i], func(v StateWrite) bool { return v.Key == w.Key }) {
+			do(w.Key)
+		}
+	}
+}
+
+// awaits says that others which are left write a key that the tool reads. It is one of
+// writers itself.
+func (t *Tool) awaits(writers map[string]int) bool {
+	return slices.ContainsFunc(t.Reads, func(r StateRead) bool {
+		others := writers[r.Key]
+		if slices.ContainsFunc(t.Writes, func(w StateWrite) bool { return w.Key == r.Key }) {
+			others--
+		}
+		return others > 0
 	})
 }
 
 // waits says that a call must not be made yet: one of an earlier wave, which writes what
 // it reads, has no result.
-func (b *batch) waits(t *run.Turn, j int) bool {
-	for i := range t.Plan.Actions {
-		if b.waves[i] < b.waves[j] && t.Slots[i].Returned == nil && b.feeds(&t.Plan.Actions[i], &t.Plan.Actions[j]) {
-			return true
+func (b *batch) waits(i int) bool {
+	return slices.ContainsFunc(b.tools[i].Reads, func(r StateRead) bool {
+		first, ok := b.unwritten[r.Key]
+		return ok && first < b.waves[i]
+	})
+}
+
+// look notes which keys are still to be written, each with the first wave that does.
+func (b *batch) look() {
+	b.unwritten = make(map[string]int)
+	for i := range b.turn.Slots {
+		if t := b.tools[i]; t != nil && b.turn.Slots[i].Returned == nil {
+			t.eachWritten(func(key string) {
+				if first, ok := b.unwritten[key]; !ok || b.waves[i] < first {
+					b.unwritten[key] = b.waves[i]
+				}
+			})
 		}
 	}
-	return false
 }
 
 // hidden says that the model gave an argument that is not its to give.
@@ -128,6 +172,17 @@ func (t *Tool) fill(args json.RawMessage, state map[string]json.RawMessage) (jso
 	return full, seen, nil
 }
 
+// MaxState bounds the state of a run, in bytes of JSON.
+const MaxState = 4 << 20
+
+// StateSize is what counts against [MaxState].
+func StateSize(state map[string]json.RawMessage) (n int) {
+	for _, v := range state {
+		n += len(v)
+	}
+	return n
+}
+
 // writes is what a result writes to the state, as the call saw it. The error says why it
 // does not fit, and then nothing is written.
 func (d *driver) writes(t *Tool, r *Result, seen map[string]json.RawMessage) ([]run.Write, error) {
@@ -142,8 +197,12 @@ func (d *driver) writes(t *Tool, r *Result, seen map[string]json.RawMessage) ([]
 		if w.Merge != "" {
 			write.Merge = w.Merge
 		}
+		merged := write.Merged(seen[w.Key])
+		if StateSize(seen)-len(seen[w.Key])+len(merged) > MaxState {
+			return nil, fmt.Errorf("state key %q: the state would be larger than %d MiB", w.Key, MaxState>>20)
+		}
 		if key.Schema != nil {
-			if err := key.Schema.CheckValue(write.Merged(seen[w.Key])); err != nil {
+			if err := key.Schema.CheckValue(merged); err != nil {
 				return nil, fmt.Errorf("state key %q: %w", w.Key, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,5 +199,41 @@ func TestAToolSeesItsOwnKeysAlone(t *testing.T) {
 	_, got := collect(t, a.Run(t.Context(), "r", p))
 	if s := got.Steps[0]; s.ErrorKind != run.KindInvalidArgs || len(got.ToolCallCounts) != 0 {
 		t.Errorf("%+v %v", s, got.ToolCallCounts)
+	}
+}
+
+// However many calls of a reply wait for each other, finding their order takes no time
+// that is worth mentioning. The bound is a hundred times what it takes, and a
+// thousandth of what it took to compare each with each.
+func TestTheOrderOfManyCallsIsFoundSoon(t *testing.T) {
+	specs := slices.Repeat([]string{"rw", "r", "w"}, 340)
+	box := boxFunc(func(context.Context, agent.Call) agent.Result {
+		return agent.Result{Structured: json.RawMessage(`{"note":"n"}`)}
+	})
+	a := stateful(t, says(calls(specs...), text("done")), box, func(a *agent.Agent) {
+		for i := range a.Tools {
+			a.Tools[i].Turns = "one"
+		}
+		a.State["notes"] = agent.StateKey{Merge: run.Append}
+	})
+	begun := time.Now()
+	_, got := finish(t, t.Context(), a)
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("%s", took)
+	}
+	if n := strings.Count(string(got.State["notes"]), "n"); n != 680 {
+		t.Errorf("%d notes", n)
+	}
+}
+
+func TestTheStateIsBounded(t *testing.T) {
+	big := json.RawMessage(`{"note":"` + strings.Repeat("x", 1<<20) + `"}`)
+	box := boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Structured: big} })
+	_, got := finish(t, t.Context(), stateful(t, forever(saying("w")), box, func(a *agent.Agent) { a.MaxSteps = 6 }))
+	if n := len(got.State["notes"]); n > 4<<20 || n < 3<<20 {
+		t.Errorf("the state has %d bytes", n)
+	}
+	if last := got.Steps[5]; last.ErrorKind != run.KindInvalidResult || !strings.Contains(last.Observation, "larger than 4 MiB") {
+		t.Errorf("%s: %.200s", last.ErrorKind, last.Observation)
 	}
 }
