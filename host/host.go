@@ -196,6 +196,17 @@ func (h *Host) enter(ctx context.Context) (_ context.Context, leave func(), _ er
 // its store failed, an error. Breaking out of the loop stops what runs and
 // leaves the run unended in the store.
 func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
+	return h.driven(ctx, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
+		a, prompted, err := h.prepare(&in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return a, a.Run(ctx, in.ID, prompted), nil
+	})
+}
+
+// driven is a run that prepare makes, with the guests that live as long as it does.
+func (h *Host) driven(ctx context.Context, prepare func(context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error)) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		ctx, leave, err := h.enter(ctx)
 		if err != nil {
@@ -203,7 +214,7 @@ func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
 			return
 		}
 		defer leave()
-		a, prompted, err := h.prepare(&in)
+		a, events, err := prepare(ctx)
 		if err != nil {
 			yield(run.Event{}, err)
 			return
@@ -212,7 +223,7 @@ func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
 		session := h.engine.NewSession()
 		defer session.Close()
 		a.Box = runBox{h.box, session}
-		a.Run(ctx, in.ID, prompted)(yield)
+		events(yield)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/run"
 )
 
@@ -18,31 +19,18 @@ var ErrChanged = errors.New("the manifest has changed since the run was begun")
 // itself, is opened again: its limits begin anew, and where the model had the last word
 // it is asked to go on. Errors wrap [run.ErrNotFound] and [ErrChanged].
 func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error] {
-	return func(yield func(run.Event, error) bool) {
-		ctx, leave, err := h.enter(ctx)
-		if err != nil {
-			yield(run.Event{}, err)
-			return
-		}
-		defer leave()
+	return h.driven(ctx, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
 		s, err := run.Load(ctx, h.store, id)
 		if err != nil {
-			yield(run.Event{}, fmt.Errorf("loading run %s: %w", id, err))
-			return
+			return nil, nil, fmt.Errorf("loading run %s: %w", id, err)
 		}
 		if s.Manifest != h.manifest.Digest {
-			yield(run.Event{}, fmt.Errorf("run %s: %w", id, ErrChanged))
-			return
+			return nil, nil, fmt.Errorf("run %s: %w", id, ErrChanged)
 		}
-		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...)}
-		a, _, err := h.prepare(&in)
+		a, _, err := h.prepare(&Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...)})
 		if err != nil {
-			yield(run.Event{}, err)
-			return
+			return nil, nil, err
 		}
-		session := h.engine.NewSession()
-		defer session.Close()
-		a.Box = runBox{h.box, session}
-		a.Resume(ctx, s)(yield)
-	}
+		return a, a.Resume(ctx, s), nil
+	})
 }
