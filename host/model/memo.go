@@ -7,6 +7,9 @@ import "unsafe"
 // provider, is not safe for concurrent use, and relies on messages being
 // immutable. The zero Memo is ready.
 type Memo struct {
+	// Sent is the provider's own: what it keeps of the last request. Nil: nothing.
+	Sent any
+
 	kept     map[memoKey][]byte
 	separate map[int]*Memo // of providers that are asked with one request
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unsafe"
 )
 
 // Role says who speaks in a [Message].
@@ -108,6 +109,15 @@ type ToolCall struct {
 type InvalidArgs struct {
 	Raw     string `json:"raw"`     // what the model wrote, cut to 2 KiB
 	Problem string `json:"problem"` // one line, with the position
+}
+
+// Same says that two messages are one value. They are immutable, so those with their
+// parts and calls at the same place say the same; copies of these may not be Same.
+func (m *Message) Same(o *Message) bool {
+	return len(m.Content) == len(o.Content) && unsafe.SliceData(m.Content) == unsafe.SliceData(o.Content) &&
+		len(m.ToolCalls) == len(o.ToolCalls) && unsafe.SliceData(m.ToolCalls) == unsafe.SliceData(o.ToolCalls) &&
+		m.Role == o.Role && m.CallID == o.CallID && m.Name == o.Name && m.IsError == o.IsError &&
+		m.Reasoning == o.Reasoning && m.Origin == o.Origin && string(m.Extra) == string(o.Extra)
 }
 
 // Text returns a message of one text part.

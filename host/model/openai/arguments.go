@@ -35,6 +35,9 @@ func readArguments(raw string) arguments {
 	if text == "" || text == "null" {
 		return arguments{object: json.RawMessage("{}")}
 	}
+	if text[0] == '{' && json.Valid([]byte(text)) {
+		return arguments{object: json.RawMessage(text), strict: true}
+	}
 	rest, err := firstObject(text)
 	if err == nil && rest == "" {
 		return arguments{object: json.RawMessage(text), strict: true}

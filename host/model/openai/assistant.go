@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	api "github.com/sashabaranov/go-openai"
-
 	"github.com/wagent-dev/wagent/host/model"
 )
 
@@ -49,7 +47,7 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 			return nil, err
 		}
 	}
-	return marshal(members)
+	return joinMembers(members), nil
 }
 
 // assistantContent is the text, or the parts as they came, thinking included,
@@ -70,28 +68,34 @@ func (p *profile) assistantContent(m *model.Message, raw json.RawMessage) (conte
 }
 
 func encodeCalls(m *model.Message, open []openCall, ownOrigin bool) (json.RawMessage, error) {
-	list := make([]json.RawMessage, len(m.ToolCalls))
+	list := []byte{'['}
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
-		args := string(c.Arguments)
-		if strings.TrimSpace(args) == "" {
-			args = "{}"
-		}
-		b, err := marshal(api.ToolCall{
-			ID: open[i].wire, Type: api.ToolTypeFunction,
-			Function: api.FunctionCall{Name: wireName(c.Name), Arguments: args},
-		})
-		if err != nil {
-			return nil, err
-		}
+		b := encodeCall(c, open[i].wire)
 		if ownOrigin && len(c.Extra) > 0 {
+			var err error
 			if b, err = withUnknown(b, c.Extra); err != nil {
 				return nil, err
 			}
 		}
-		list[i] = b
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, b...)
 	}
-	return marshal(list)
+	return append(list, ']'), nil
+}
+
+func encodeCall(c *model.ToolCall, wire string) []byte {
+	args := string(c.Arguments)
+	if strings.TrimSpace(args) == "" {
+		args = "{}"
+	}
+	b := make([]byte, 0, 96+len(c.Name)+len(args)*5/4)
+	b = appendString(append(b, `{"id":`...), wire)
+	b = appendString(append(b, `,"type":"function","function":{"name":`...), wireName(c.Name))
+	b = appendString(append(b, `,"arguments":`...), args)
+	return append(b, "}}"...)
 }
 
 // withUnknown adds the members of extra to the object known, which wins.

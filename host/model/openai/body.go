@@ -12,9 +12,8 @@ import (
 
 // readReply reads a body that is a stream of events or one JSON value. The
 // beginning decides, not what the server calls it: small servers send
-// events as text and errors as events.
-func readReply(r *live, d *draft) error {
-	in := bufio.NewReaderSize(r, 16<<10)
+// events as text and errors as events. What is read is that of r, through in.
+func readReply(in *bufio.Reader, r *live, d *draft) error {
 	if err := skipBlank(in); err != nil {
 		if errors.Is(err, io.EOF) {
 			return &model.Error{Kind: model.Stream, Retryable: true, Message: "the reply is empty"}

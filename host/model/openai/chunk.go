@@ -14,12 +14,20 @@ import (
 // by one, each in any shape it was seen in.
 type object map[string]json.RawMessage
 
-func readObject(raw []byte) (object, bool) {
-	var o object
-	if err := json.Unmarshal(raw, &o); err != nil || o == nil {
+// readFields is readObject without a map.
+func readFields(raw []byte) (fields, bool) {
+	if !json.Valid(raw) {
 		return nil, false
 	}
-	return o, true
+	return splitFields(raw)
+}
+
+// readObject takes apart what may be anything. Its members are slices of raw.
+func readObject(raw []byte) (object, bool) {
+	if !json.Valid(raw) {
+		return nil, false
+	}
+	return splitObject(raw)
 }
 
 // has says that the member is there and not null.
@@ -39,7 +47,10 @@ func readString(raw json.RawMessage) string {
 		return ""
 	}
 	if raw[0] == '"' {
-		var s string
+		s, plain := plainString(raw)
+		if plain {
+			return s
+		}
 		if json.Unmarshal(raw, &s) == nil {
 			return s
 		}
@@ -52,8 +63,14 @@ func readString(raw json.RawMessage) string {
 }
 
 // number reads a whole number written as a number or a string.
-func (o object) number(key string) (int64, bool) {
-	f, err := strconv.ParseFloat(strings.TrimSpace(o.str(key)), 64)
+func (o object) number(key string) (int64, bool) { return readNumber(o[key]) }
+
+func readNumber(raw json.RawMessage) (int64, bool) {
+	text := strings.TrimSpace(readString(raw))
+	if text == "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(f) || math.Abs(f) > 1<<53 {
 		return 0, false
 	}
@@ -61,23 +78,27 @@ func (o object) number(key string) (int64, bool) {
 }
 
 func (o object) object(key string) object {
-	child, _ := readObject(o[key])
+	child, _ := splitObject(o[key])
 	return child
 }
 
 // list reads an array; a lone object counts as an array of one.
-func (o object) list(key string) []json.RawMessage { return readList(o[key]) }
+func (o object) list(key string) []json.RawMessage { return elements(o[key]) }
 
+// readList is list for what may be anything.
 func readList(raw json.RawMessage) []json.RawMessage {
+	if !json.Valid(raw) {
+		return nil
+	}
+	return elements(raw)
+}
+
+func elements(raw json.RawMessage) []json.RawMessage {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '{' {
 		return []json.RawMessage{raw}
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	return list
+	return splitList(raw)
 }
 
 // callPiece is one entry of tool_calls.
@@ -90,8 +111,9 @@ type callPiece struct {
 	extra    object
 }
 
+// readCall reads an element of a list that is known to be JSON.
 func readCall(raw json.RawMessage) (callPiece, bool) {
-	o, ok := readObject(raw)
+	o, ok := splitFields(raw)
 	if !ok {
 		return callPiece{}, false
 	}
@@ -99,24 +121,24 @@ func readCall(raw json.RawMessage) (callPiece, bool) {
 	if n, ok := o.number("index"); ok && n >= 0 && n < 1<<20 {
 		p.index, p.hasIndex = int(n), true
 	}
-	fn := o.object("function")
+	fn := o.fields("function")
 	if fn == nil {
 		fn = o // seen: name and arguments beside the id
 	}
 	p.readFunction(fn)
-	for key, value := range o {
-		switch key {
+	for i := range o {
+		switch string(o[i].key) {
 		case "index", "id", "type", "function", "name", "arguments":
 		default:
-			keepUnknown(p.extra, key, value)
+			keepUnknown(p.extra, string(o[i].key), o[i].value)
 		}
 	}
 	return p, true
 }
 
-func (p *callPiece) readFunction(fn object) {
+func (p *callPiece) readFunction(fn fields) {
 	p.name = truncate(fn.str("name"), maxName)
-	args := bytes.TrimSpace(fn["arguments"])
+	args := bytes.TrimSpace(fn.get("arguments"))
 	if len(args) > 0 && args[0] == '{' {
 		p.args, p.wholeArg = string(args), true
 		return
@@ -157,6 +179,10 @@ func readContent(raw json.RawMessage) (contentParts, error) {
 		return out, nil
 	}
 	if raw[0] == '"' {
+		if text, plain := plainString(raw); plain {
+			out.text = text
+			return out, nil
+		}
 		return out, json.Unmarshal(raw, &out.text)
 	}
 	var text, thinking strings.Builder
@@ -199,18 +225,18 @@ func thought(raw json.RawMessage) string {
 // readUsage reads token counts; ok is false when there are none or all are
 // zero.
 func readUsage(raw json.RawMessage) (u model.Usage, ok bool) {
-	o, isObject := readObject(raw)
+	o, isObject := readFields(raw)
 	if !isObject {
 		return u, false
 	}
-	count := func(o object, key string) int64 {
+	count := func(o fields, key string) int64 {
 		n, _ := o.number(key)
 		return max(n, 0)
 	}
 	u.PromptTokens = count(o, "prompt_tokens")
 	u.CompletionTokens = count(o, "completion_tokens")
 	u.TotalTokens = max(count(o, "total_tokens"), u.PromptTokens+u.CompletionTokens)
-	u.CachedTokens = count(o.object("prompt_tokens_details"), "cached_tokens")
-	u.ReasoningTokens = count(o.object("completion_tokens_details"), "reasoning_tokens")
+	u.CachedTokens = count(o.fields("prompt_tokens_details"), "cached_tokens")
+	u.ReasoningTokens = count(o.fields("completion_tokens_details"), "reasoning_tokens")
 	return u, u.PromptTokens+u.CompletionTokens > 0
 }

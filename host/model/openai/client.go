@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,9 +31,12 @@ type Client struct {
 	// official: the endpoint is OpenAI's own
 	official bool
 
+	readers *sync.Pool // of *bufio.Reader, for replies
+
 	mu        sync.Mutex
 	profile   *profile
 	lastTools *toolset
+	beside    *beside
 }
 
 var (
@@ -64,6 +68,7 @@ func New(opts Options) (*Client, error) {
 	}
 	return &Client{
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
+		readers:  &sync.Pool{New: func() any { return bufio.NewReader(nil) }},
 		url:      base.JoinPath("chat", "completions").String(),
 		http:     newHTTPClient(&opts),
 		official: base.Hostname() == officialHost,
@@ -145,6 +150,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 		return nil, false, err
 	}
 	d := newDraft(p.origin, g.tools, g.show)
+	d.prompt = messages.tokens + g.tools.tokens
 	reply, err = c.exchange(ctx, body, d, g.req)
 	if err == nil {
 		reply.Warnings = append(reply.Warnings, p.losses()...)
@@ -178,15 +184,13 @@ func (g *generation) body(p *profile, messages *encoded) ([][]byte, error) {
 	if err != nil {
 		return nil, rejected(fmt.Sprintf("encode the request: %v", err))
 	}
-	parts := messages.parts
+	var hint []byte
 	if g.mistakes > 0 {
-		hint, err := correction()
-		if err != nil {
+		if hint, err = correction(); err != nil {
 			return nil, rejected(fmt.Sprintf("encode the request: %v", err))
 		}
-		parts = append(parts, hint)
 	}
-	return newBody(parts, members), nil
+	return newBody(messages.text, hint, members), nil
 }
 
 // judge bounds the retries of failures that are the model's own.

@@ -22,6 +22,7 @@ type draft struct {
 	origin string
 	tools  *toolset
 	sink   func(model.Chunk)
+	prompt int64 // tokens of the request, estimated; 0: not counted
 
 	id        string
 	text      strings.Builder
@@ -53,7 +54,7 @@ func (d *draft) warn(format string, args ...any) {
 // add takes one JSON body: a chunk of a stream, or with whole set a complete
 // reply.
 func (d *draft) add(raw []byte, whole bool) error {
-	o, ok := readObject(raw)
+	o, ok := readFields(raw)
 	if !ok {
 		return &model.Error{
 			Kind: model.Stream, Retryable: true, Partial: d.text.String(),
@@ -66,9 +67,9 @@ func (d *draft) add(raw []byte, whole bool) error {
 	if s := o.str("id"); s != "" {
 		d.id = s
 	}
-	d.takeUsage(o["usage"])
+	d.takeUsage(o.get("usage"))
 	for _, c := range o.list("choices") {
-		choice, ok := readObject(c)
+		choice, ok := splitFields(c)
 		if !ok {
 			continue
 		}
@@ -83,12 +84,12 @@ func (d *draft) add(raw []byte, whole bool) error {
 }
 
 // fails says that a body is an error. Empty errors are none.
-func (o object) fails() bool {
-	switch string(o["error"]) {
+func (f fields) fails() bool {
+	switch string(f.get("error")) {
 	case `""`, "{}", "[]", "false":
 		return false
 	}
-	return o.has("error")
+	return f.has("error")
 }
 
 // broken completes an error with what had arrived.
@@ -103,20 +104,20 @@ func (d *draft) takeUsage(raw json.RawMessage) {
 	}
 }
 
-func (d *draft) addChoice(choice object, whole bool) error {
+func (d *draft) addChoice(choice fields, whole bool) error {
 	d.choices++
-	d.takeUsage(choice["usage"])
+	d.takeUsage(choice.get("usage"))
 	if s := choice.str("finish_reason"); s != "" {
 		d.finish = s
 	}
-	message := choice.object("delta")
+	message := choice.fields("delta")
 	if message == nil {
-		message = choice.object("message")
+		message = choice.fields("message")
 	}
 	if message == nil {
 		return nil
 	}
-	if err := d.addContent(message["content"], whole); err != nil {
+	if err := d.addContent(message.get("content"), whole); err != nil {
 		return err
 	}
 	d.addReasoning(message)
@@ -124,9 +125,9 @@ func (d *draft) addChoice(choice object, whole bool) error {
 	if err := d.addCalls(message, whole); err != nil {
 		return err
 	}
-	for key, value := range message {
-		if !known(key) {
-			keepUnknown(d.extra, key, value)
+	for i := range message {
+		if key := message[i].key; !known(string(key)) {
+			keepUnknown(d.extra, string(key), message[i].value)
 		}
 	}
 	return nil
@@ -188,7 +189,7 @@ func (d *draft) keepPiece(text string, thinking bool) {
 	d.pieces[len(d.pieces)-1].text.WriteString(text)
 }
 
-func (d *draft) addReasoning(message object) {
+func (d *draft) addReasoning(message fields) {
 	s := message.str("reasoning_content")
 	if s == "" {
 		s = message.str("reasoning")
@@ -200,7 +201,7 @@ func (d *draft) addReasoning(message object) {
 	d.sink(model.Chunk{Reasoning: s})
 }
 
-func (d *draft) addCalls(message object, whole bool) error {
+func (d *draft) addCalls(message fields, whole bool) error {
 	var pieces []callPiece
 	list := message.list("tool_calls")
 	if len(list)+len(d.calls.calls) > 2*maxCalls { // pieces of known calls count too, but nobody sends so many at once
@@ -211,7 +212,7 @@ func (d *draft) addCalls(message object, whole bool) error {
 			pieces = append(pieces, p)
 		}
 	}
-	if fn := message.object("function_call"); fn != nil { // before tool_calls there was this
+	if fn := message.fields("function_call"); fn != nil { // before tool_calls there was this
 		p := callPiece{extra: make(object)}
 		p.readFunction(fn)
 		pieces = append(pieces, p)

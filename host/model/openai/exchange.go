@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +18,8 @@ const (
 	maxBody      = 32 << 20
 	maxErrorBody = 64 << 10 // of a body that is an error, all that is looked at
 	maxHeader    = 1 << 20
+	// writeBuffer holds a request of usual size, which is written at once then.
+	writeBuffer = 32 << 10
 	// drainTime is how long the end of a finished stream is waited for, so that
 	// its connection can be used again.
 	drainTime = 50 * time.Millisecond
@@ -44,6 +48,7 @@ func newHTTPClient(o *Options) *http.Client {
 			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 			MaxIdleConns: 16, MaxIdleConnsPerHost: 4,
 			ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: maxHeader,
+			WriteBufferSize: writeBuffer,
 		}
 		client.Transport = t
 	}
@@ -54,10 +59,9 @@ func newHTTPClient(o *Options) *http.Client {
 
 // exchange sends one request and reads its reply into d.
 func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *model.Request) (*model.Reply, error) {
-	ctx, stop := context.WithTimeoutCause(parent, c.opts.Timeout, errAttemptTime)
-	defer stop()
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
+	defer time.AfterFunc(c.opts.Timeout, func() { cancel(errAttemptTime) }).Stop()
 	resp, err := c.post(ctx, body)
 	if err != nil {
 		return nil, failedSend(ctx, err)
@@ -68,7 +72,10 @@ func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, readStatus(resp, r)
 	}
-	if err := readReply(r, d); err != nil {
+	in := c.readers.Get().(*bufio.Reader)
+	in.Reset(r)
+	defer c.release(in)
+	if err := readReply(in, r, d); err != nil {
 		return nil, failedRead(ctx, err, d, resp)
 	}
 	reply, err := d.reply(req)
@@ -81,14 +88,16 @@ func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *
 	return reply, nil
 }
 
+// release makes a reader ready for another exchange.
+func (c *Client) release(in *bufio.Reader) {
+	in.Reset(nil)
+	c.readers.Put(in)
+}
+
 func (c *Client) post(ctx context.Context, body [][]byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, &segmentReader{segments: body})
+	r, err := newPost(ctx, c.url, body)
 	if err != nil {
 		return nil, err
-	}
-	r.ContentLength = totalLen(body)
-	r.GetBody = func() (io.ReadCloser, error) {
-		return io.NopCloser(&segmentReader{segments: body}), nil
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
@@ -100,6 +109,23 @@ func (c *Client) post(ctx context.Context, body [][]byte) (*http.Response, error
 		r.Header.Set("Authorization", "Bearer "+c.opts.APIKey)
 	}
 	return c.http.Do(r)
+}
+
+// newPost makes a request of a body. One that fits into the connection's buffer is
+// put together: of what it knows to be in memory, net/http sends head and body at once.
+func newPost(ctx context.Context, url string, body [][]byte) (*http.Request, error) {
+	if totalLen(body) <= writeBuffer {
+		return http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(bytes.Join(body, nil)))
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &segmentReader{segments: body})
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = totalLen(body)
+	r.GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(&segmentReader{segments: body}), nil
+	}
+	return r, nil
 }
 
 // failedSend is the error of a request that got no answer. The URL is left out:

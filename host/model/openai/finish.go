@@ -172,6 +172,14 @@ func (d *draft) finishExtra(r *model.Reply) error {
 	return nil
 }
 
+// estimated is what req costs, by our estimate.
+func (d *draft) estimated(req *model.Request) int64 {
+	if d.prompt > 0 {
+		return d.prompt
+	}
+	return model.EstimateTokens(req)
+}
+
 // spent is what a reply to req cost that came to nothing: what the provider says, or
 // an estimate when something of a reply had arrived.
 func (d *draft) spent(req *model.Request) model.Usage {
@@ -182,7 +190,7 @@ func (d *draft) spent(req *model.Request) model.Usage {
 	if d.choices == 0 {
 		return model.Usage{}
 	}
-	u = model.Usage{Estimated: true, PromptTokens: model.EstimateTokens(req)}
+	u = model.Usage{Estimated: true, PromptTokens: d.estimated(req)}
 	u.CompletionTokens = model.EstimateMessage(&model.Message{Content: model.TextParts(d.text.String()), Reasoning: d.reasoning.String()})
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	return u
@@ -194,7 +202,7 @@ func (d *draft) spent(req *model.Request) model.Usage {
 // window is, that is certain enough to fail.
 func (d *draft) count(req *model.Request, r *model.Reply) error {
 	u, ok := readUsage(d.usage)
-	prompt := model.EstimateTokens(req)
+	prompt := d.estimated(req)
 	if !ok || u.PromptTokens == 0 {
 		u.Estimated = true
 		u.PromptTokens = prompt

@@ -81,7 +81,7 @@ func read(body io.Reader) (*model.Reply, error) {
 	r := newLive(ctx, cancel, body, time.Minute)
 	defer r.stop()
 	d := newDraft("openai:fuzz", tools, nil)
-	if err := readReply(r, d); err != nil {
+	if err := readReply(bufio.NewReader(r), r, d); err != nil {
 		return nil, err
 	}
 	return d.reply(&model.Request{Messages: []model.Message{model.Text(model.User, "hi")}})
@@ -125,10 +125,8 @@ func checkReply(t *testing.T, reply *model.Reply, err error) {
 		if err != nil {
 			t.Fatalf("the reply cannot be sent back: %v", err)
 		}
-		for _, b := range out.parts {
-			if !json.Valid(b) {
-				t.Fatalf("sent back as %q", b)
-			}
+		if !json.Valid([]byte("[" + string(out.text) + "]")) {
+			t.Fatalf("sent back as %q", out.text)
 		}
 	}
 }

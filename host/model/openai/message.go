@@ -15,61 +15,6 @@ import (
 // without content is refused by strict endpoints.
 const noOutput = "(no output)"
 
-// encoded is the messages of a request as they go over the wire.
-type encoded struct {
-	parts       [][]byte
-	reasoning   bool // some reasoning is sent back
-	nullContent bool // some assistant message has null for content
-	extra       bool // members that are not known go back
-	calls       bool // there are calls in the history
-	images      bool // images of tools are sent
-	files       bool // files of tools are sent
-}
-
-// encode writes the messages of req under p. Bytes that were made before are
-// taken from req.Memo.
-func (p *profile) encode(req *model.Request) (*encoded, error) {
-	out := &encoded{parts: make([][]byte, 0, len(req.Messages))}
-	ids := wireIDs{profile: p, used: make(map[string]bool, len(req.Messages)/2)}
-	flat := p.flatten && len(req.Tools) == 0
-	messages := p.outgoing(req.Messages)
-	for i := range messages {
-		b, err := p.encodeNext(req, &messages[i], &ids, flat)
-		if err != nil {
-			return nil, rejected(fmt.Sprintf("message %d of the conversation: %v", messages[i].at+1, err))
-		}
-		out.parts = append(out.parts, b)
-		out.note(&messages[i], p)
-	}
-	if err := ids.settled(); err != nil {
-		return nil, rejected(fmt.Sprintf("the end of the conversation: %v", err))
-	}
-	return out, nil
-}
-
-func (e *encoded) note(m *outgoing, p *profile) {
-	if m.beside {
-		for i := range m.Content {
-			e.images = e.images || m.Content[i].Type == model.ImagePart
-			e.files = e.files || m.Content[i].Type == model.FilePart
-		}
-	}
-	if m.Role != model.Assistant {
-		return
-	}
-	if p.own(m.Message) {
-		e.extra = e.extra || len(m.Extra) > 0
-		for i := range m.ToolCalls {
-			e.extra = e.extra || len(m.ToolCalls[i].Extra) > 0
-		}
-	}
-	e.reasoning = e.reasoning || p.echoes(m.Message)
-	if len(m.ToolCalls) > 0 {
-		e.calls = true
-		e.nullContent = e.nullContent || (m.Text() == "" && !p.emptyContent)
-	}
-}
-
 func (p *profile) encodeNext(req *model.Request, next *outgoing, ids *wireIDs, flat bool) ([]byte, error) {
 	m, memo := next.Message, req.Memo
 	if next.fresh {
@@ -101,7 +46,7 @@ func (p *profile) encodeNext(req *model.Request, next *outgoing, ids *wireIDs, f
 			return memo.Bytes(m, p.variant+" flat", p.encodeFlatResult)
 		}
 		return memo.Bytes(m, variant, func(m *model.Message) ([]byte, error) {
-			return marshal(plainMessage{Role: api.ChatMessageRoleTool, CallID: wire, Content: p.resultText(m)})
+			return encodeResult(wire, p.resultText(m)), nil
 		})
 	case model.System, model.User:
 		if next.beside {
@@ -117,6 +62,13 @@ type plainMessage struct {
 	Role    string `json:"role"`
 	CallID  string `json:"tool_call_id,omitempty"`
 	Content any    `json:"content"`
+}
+
+func encodeResult(wire, text string) []byte {
+	b := make([]byte, 0, 64+len(wire)+len(text)*9/8)
+	b = appendString(append(b, `{"role":"tool","tool_call_id":`...), wire)
+	b = appendString(append(b, `,"content":`...), text)
+	return append(b, '}')
 }
 
 func (p *profile) encodePlain(m *model.Message) ([]byte, error) {

@@ -69,6 +69,7 @@ type toolset struct {
 	wire   json.RawMessage   // nil: none
 	byWire map[string]string // wire name to our name
 	ours   map[string]bool
+	tokens int64 // what they cost, estimated
 
 	once  sync.Once
 	plain json.RawMessage // wire, with plain schemas
@@ -80,6 +81,7 @@ func newToolset(defs []model.Definition) (*toolset, error) {
 		defs:   cloneDefs(defs),
 		byWire: make(map[string]string, len(defs)),
 		ours:   make(map[string]bool, len(defs)),
+		tokens: model.EstimateTokens(&model.Request{Tools: defs}),
 	}
 	if len(defs) == 0 {
 		return t, nil

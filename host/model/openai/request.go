@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"io"
+	"reflect"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -54,11 +55,36 @@ func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte
 	} else {
 		r.MaxTokens = c.opts.MaxOutputTokens
 	}
-	b, err := marshal(&r)
-	if err != nil || (len(c.extra) == 0 && len(p.dropped) == 0 && len(c.opts.Compat.Omit) == 0) {
-		return b, err
+	return c.encoded(p, &r)
+}
+
+// beside is the members beside the messages as they were last sent. They seldom
+// change in a run.
+type beside struct {
+	profile *profile
+	request request
+	bytes   []byte // never written again
+}
+
+// encoded encodes members, unless they are those of the request before.
+func (c *Client) encoded(p *profile, r *request) ([]byte, error) {
+	c.mu.Lock()
+	last := c.beside
+	c.mu.Unlock()
+	if last != nil && last.profile == p && reflect.DeepEqual(&last.request, r) {
+		return last.bytes, nil
 	}
-	return c.merge(b, p)
+	b, err := marshal(r)
+	if err == nil && (len(c.extra) > 0 || len(p.dropped) > 0 || len(c.opts.Compat.Omit) > 0) {
+		b, err = c.merge(b, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.beside = &beside{p, *r, b}
+	c.mu.Unlock()
+	return b, nil
 }
 
 // stops are the texts to stop at: those that are asked for, and those of Extra. The
@@ -107,20 +133,15 @@ func (c *Client) merge(b []byte, p *profile) ([]byte, error) {
 	return marshal(members)
 }
 
-// newBody puts a request together from encoded messages and the members beside
-// them. Nothing is copied: a long history is sent from the bytes that were kept.
-func newBody(messages [][]byte, members []byte) [][]byte {
-	segments := make([][]byte, 0, 2*len(messages)+2)
-	segments = append(segments, []byte(`{"messages":[`))
-	comma := []byte{','}
-	for i, m := range messages {
-		if i > 0 {
-			segments = append(segments, comma)
-		}
-		segments = append(segments, m)
+// newBody puts a request together from encoded messages, one more of them that may
+// be nil, and the members beside them. Nothing is copied: a long history is sent from
+// the bytes that were kept.
+func newBody(messages, more, members []byte) [][]byte {
+	segments := [][]byte{[]byte(`{"messages":[`), messages}
+	if more != nil && len(messages) > 0 {
+		more = append([]byte{','}, more...)
 	}
-	segments = append(segments, []byte("],"))
-	return append(segments, members[1:])
+	return append(segments, more, []byte("],"), members[1:])
 }
 
 // segmentReader reads segments one after the other.

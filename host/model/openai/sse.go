@@ -82,23 +82,27 @@ func field(line []byte, name string) ([]byte, bool) {
 func (e *eventReader) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
-		b, err := e.r.ReadByte()
+		if _, err := e.r.Peek(1); err != nil {
+			return e.line, err
+		}
+		here, err := e.r.Peek(e.r.Buffered())
 		if err != nil {
 			return e.line, err
 		}
-		if e.afterCR {
-			e.afterCR = false
-			if b == '\n' {
-				continue
-			}
+		if e.afterCR && here[0] == '\n' {
+			here = here[1:]
+			_, _ = e.r.Discard(1) // was peeked
 		}
-		switch b {
-		case '\r':
-			e.afterCR = true
-			return e.line, nil
-		case '\n':
-			return e.line, nil
+		e.afterCR = false
+		end := bytes.IndexAny(here, "\r\n")
+		if end < 0 {
+			e.line = append(e.line, here...)
+			_, _ = e.r.Discard(len(here))
+			continue
 		}
-		e.line = append(e.line, b)
+		e.line = append(e.line, here[:end]...)
+		e.afterCR = here[end] == '\r'
+		_, _ = e.r.Discard(end + 1)
+		return e.line, nil
 	}
 }
