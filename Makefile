@@ -10,7 +10,7 @@ DEMO   := examples/wasm-tools/demo
 PROMPT := Which region sold the most, by how much, and do the notes explain it?
 FUZZTIME ?= 10s
 
-.PHONY: help build tools demo test race doors race-doors isolated conformance e2e fuzz wabt bench bench-sandbox lint fmt generate wasm check clean
+.PHONY: help build tools demo test race doors race-doors isolated conformance e2e fuzz wabt bench bench-loop bench-sandbox lint fmt generate wasm check clean
 
 help: ## show this
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  %-11s %s\n", $$1, $$2}'
@@ -74,9 +74,9 @@ isolated: ## run the tests of the sandbox's requirements with isolated guests (L
 conformance: ## compare the loop with the executed cases of Haystack and LangChain, and print the counts
 	@cd host/internal/conformance && $(GO) test -count=1 -run '^TestConformance$$' -args -cases='$(CASES)'
 
-e2e: build tools ## run the demo, the laws of the loop two thousand times, the specification's suite in every way, and guests under strace (Linux)
+e2e: build tools ## run the demo, the laws of the loop ten thousand times, the specification's suite in every way, and guests under strace (Linux)
 	$(GO) test -count=1 -tags e2e -run TestTheDemo ./cmd/wagent
-	$(GO) test -count=1 ./host/internal/agent -rapid.checks=2000
+	$(GO) test -count=1 ./host/internal/agent -rapid.checks=10000
 	$(GO) test -count=1 -tags e2e -run TestTheSpecification ./host/internal/sandbox/wasmbin
 	$(GO) test -count=1 -tags e2e -run TestFSNothingOutsideIsOpened ./host/internal/sandbox
 
@@ -92,6 +92,9 @@ wabt: ## compare the instructions that the loader reads with those that wabt doe
 bench-sandbox: ## print what rewriting and images cost and save, as ratios within one run
 	$(GO) test -count=1 -tags ratios -run TestRatios -v ./host/internal/sandbox | grep -Ev '^ *(===|---)'
 	$(GO) test -run='^$$' -bench='Stopping|Extism' ./host/internal/sandbox
+
+bench-loop: ## print what the loop costs, as multiples of one that is written by hand
+	$(GO) test -count=1 -tags ratios -run TestLoopRatios -v ./host | grep -Ev '^ *(===|---)'
 
 bench: ## run the benchmarks
 	$(GO) test -run='^$$' -bench=. -benchmem ./...

@@ -51,7 +51,23 @@ func (h *Host) given(in *Input) ([]model.Message, []*binding, error) {
 		return nil, nil, err
 	}
 	tools, err := h.inForce(in.Tools)
+	if err == nil {
+		err = h.canEnd(tools)
+	}
 	return msgs, tools, err
+}
+
+// canEnd checks that a run with these tools meets some exit condition. Without tools
+// an answer ends it.
+func (h *Host) canEnd(tools []*binding) error {
+	exits := h.manifest.Agent.ExitConditions
+	if len(tools) == 0 || slices.Contains(exits, string(run.ExitText)) {
+		return nil
+	}
+	if slices.ContainsFunc(tools, func(b *binding) bool { return b.returnDirect || slices.Contains(exits, b.info.Name) }) {
+		return nil
+	}
+	return fmt.Errorf("the run could not end: of its exit conditions (%s) none is text or a tool of this run", strings.Join(exits, ", "))
 }
 
 // Preview is what a run sends to the model at first.
@@ -125,7 +141,7 @@ func (b *Budget) over(a *agent.Agent) {
 }
 
 // messages returns what the model is given at first: the system prompt, then
-// what the caller says, repaired where a provider would refuse it.
+// what the caller says. The loop repairs what a provider would refuse.
 func (h *Host) messages(given []model.Message) ([]model.Message, error) {
 	var msgs []model.Message
 	if p := h.manifest.Agent.SystemPrompt; p != "" {
@@ -142,10 +158,7 @@ func (h *Host) messages(given []model.Message) ([]model.Message, error) {
 			return nil, fmt.Errorf("message %d has no role that there is: %q", i+1, msgs[i].Role)
 		}
 	}
-	if h.manifest.Agent.Planner != plannerTools {
-		return msgs, nil // results of calls that are text have none before them
-	}
-	return agent.Repair(msgs), nil
+	return msgs, nil
 }
 
 // plannerTools is the planner that asks for tools by the provider's own calls.

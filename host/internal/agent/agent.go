@@ -129,6 +129,7 @@ const exitText = "text"
 func (a *Agent) Run(ctx context.Context, id run.ID, p run.Prompted) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		d := newDriver(a, run.State{Run: id}, yield)
+		p.Messages = d.opened(p.Messages)
 		if d.emit(p) {
 			d.drive(ctx)
 		}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/internal/planner"
@@ -23,8 +22,6 @@ import (
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // modelFunc is a model that is a function.
 type modelFunc func(ctx context.Context, req *model.Request, sink func(model.Chunk)) (*model.Reply, error)
@@ -87,10 +84,14 @@ func tool(name string) agent.Tool {
 	return agent.Tool{Definition: model.Definition{Name: name}}
 }
 
+var numberSchema = sync.OnceValues(func() (*schema.Schema, error) {
+	return schema.Compile(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+})
+
 // newAgent returns an agent with the tools a, b, fail and panic, changed by edit.
 func newAgent(t testing.TB, m model.Model, edit func(*agent.Agent)) *agent.Agent {
 	t.Helper()
-	numbered, err := schema.Compile(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+	numbered, err := numberSchema()
 	if err != nil {
 		t.Fatal(err)
 	}

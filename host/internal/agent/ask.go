@@ -52,6 +52,9 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
 	d.shown.Reset()
 	d.calling = callsShown{off: len(req.Tools) == 0}
+	if err := d.sendable(req); err != nil {
+		return nil, err
+	}
 	reply, err := d.guardedGenerate(ctx, req)
 	if err != nil {
 		return nil, err
@@ -237,18 +240,26 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 			c.WireID = c.ID
 		}
 		c.ID = d.freeID("call_" + strconv.Itoa(step) + "_" + strconv.Itoa(i+1))
-		if len(c.Arguments) == 0 {
-			c.Arguments = []byte("{}")
-		}
-		if !isObject(c.Arguments) {
-			if c.Invalid == nil {
-				c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: "not a JSON object"}
-			}
-			c.Arguments = []byte("{}")
-		}
+		mendArguments(&c)
 		named[i] = c
 	}
 	return named
+}
+
+// mendArguments makes arguments of a call that are no object into one, keeps what
+// they were, and reports whether they could not be read. None stand for no arguments.
+func mendArguments(c *model.ToolCall) (mended bool) {
+	switch {
+	case len(c.Arguments) == 0:
+		c.Arguments = []byte("{}")
+	case !isObject(c.Arguments):
+		if c.Invalid == nil {
+			c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: "not a JSON object"}
+		}
+		c.Arguments = []byte("{}")
+		return true
+	}
+	return false
 }
 
 // maxRaw is how much is kept of arguments that cannot be read, in bytes.

@@ -61,6 +61,7 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 	for _, i := range queue {
 		d.emit(refusal(t.Step, t.Plan.Actions[i], run.KindCancelled, "The run ended before this call was made."))
 	}
+	clear(d.fitted) // of calls that were not made
 	d.submit(t)
 }
 
@@ -99,9 +100,11 @@ func (d *driver) refuse(m *model.Message, i int, a run.Action) (run.ErrorKind, s
 	if name, given := tool.hidden(a.Input); given {
 		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + strconv.Quote(name) + " comes from the run's state and cannot be given"
 	}
-	if _, err := tool.fit(a.Input); err != nil {
+	args, err := tool.fit(a.Input)
+	if err != nil {
 		return run.KindInvalidArgs, "The arguments do not fit the tool's schema, so it was not run: " + err.Error()
 	}
+	d.fitted[a.CallID] = args
 	return "", ""
 }
 
@@ -171,7 +174,8 @@ type outcome struct {
 // its outcome. A call that is repeated after a crash has its intent recorded.
 func (b *batch) start(ctx context.Context, i int) {
 	a, tool := b.turn.Plan.Actions[i], b.tools[i]
-	args, _ := tool.fit(a.Input) // that they fit was seen before
+	args := b.fitted[a.CallID] // they were found to fit
+	delete(b.fitted, a.CallID)
 	var state map[string]json.RawMessage
 	if len(tool.Reads)+len(tool.Writes) > 0 {
 		state = b.state.Seen(b.waves[i])

@@ -40,6 +40,9 @@ func stopped(reason run.ExitReason) string {
 // request for it is not kept: who goes on with the conversation has other steps.
 // False says that the run has ended, or cannot go on, for another reason.
 func (d *driver) lastAnswer(ctx context.Context) bool {
+	if reason, own := d.meter.over(); reason != "" && !(own && d.Generate) {
+		return true // whatever it is asked for, it would go over that limit
+	}
 	reply, err := d.query(ctx, true)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -4,30 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// storeTimeout bounds one append. It has a limit of its own because what has
-// happened is stored even when the run's context has ended.
-const storeTimeout = 30 * time.Second
-
 // driver takes one run from where its state is to its end.
 type driver struct {
 	*Agent
-	state run.State
-	memo  model.Memo
-	defs  []model.Definition // of all tools, whether or not the model is shown them
-	wrote planner.Cache
-	find  finder
-	offer offer
-	ids   map[string]bool // call ids in use
-	meter *Meter
+	state   run.State
+	memo    model.Memo
+	history history
+	defs    []model.Definition // of all tools, whether or not the model is shown them
+	wrote   planner.Cache
+	find    finder
+	offer   offer
+	ids     map[string]bool            // call ids in use
+	fitted  map[string]json.RawMessage // arguments as the tool gets them, of calls that may be made, by call id
+	meter   *Meter
 
 	prints  []print // of the steps that count as repetitions; see repeats
 	printed int     // how much of the state's steps they are made of
@@ -45,11 +43,12 @@ type driver struct {
 	left    bool // the caller has broken off; yield must not be called again
 	stopped bool // the store failed; nothing can be appended
 	cancel  context.CancelFunc
+	storing storing
 }
 
 func newDriver(a *Agent, s run.State, yield func(run.Event, error) bool) *driver {
 	a = a.plain()
-	d := &driver{Agent: a, find: newFinder(a), state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool)}
+	d := &driver{Agent: a, find: newFinder(a), state: s, yield: yield, cancel: func() {}, ids: make(map[string]bool), fitted: make(map[string]json.RawMessage)}
 	d.meter, d.printed = newMeter(a.Limits, a.Up, &s), s.Since.Steps
 	for i := range a.Tools {
 		d.defs = append(d.defs, a.Tools[i].Definition)
@@ -75,6 +74,7 @@ func (overtime) Error() string { return "the run's time is over" }
 func (d *driver) drive(ctx context.Context) {
 	ctx, cancel := d.limit(ctx)
 	defer cancel()
+	defer d.storing.end()
 	d.cancel = cancel
 	d.claimIDs(d.state.Messages)
 	d.settle()
@@ -254,9 +254,13 @@ func (d *driver) completed(body run.Body) run.Body {
 }
 
 func (d *driver) append(e run.Event) error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	return d.Store.Append(ctx, e.Run, e.Seq-1, []run.Event{e})
+	ctx, done := d.storing.begin()
+	defer done()
+	err := d.Store.Append(ctx, e.Run, e.Seq-1, []run.Event{e})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("the store took longer than %s: %w", storeTimeout, context.Cause(ctx))
+	}
+	return err
 }
 
 // withResult adds to the last event what the whole run came to, which is not

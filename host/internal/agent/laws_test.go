@@ -102,6 +102,7 @@ func settings(rt *rapid.T) func(*agent.Agent) {
 }
 
 func TestEveryRunEndsInOrder(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		box := &effects{times: map[string]int{}}
@@ -124,7 +125,7 @@ func TestEveryRunEndsInOrder(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if d := cmp.Diff(got, folded.Result()); d != "" {
+		if d := differ(got, folded.Result()); d != "" {
 			rt.Fatalf("the result is not what the events fold to: %s", d)
 		}
 		for id, n := range box.times {
@@ -152,6 +153,7 @@ func checkSeq(rt *rapid.T, events []run.Event) {
 }
 
 func TestTheSameScriptGivesTheSameResult(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		var results [2][]byte
@@ -187,6 +189,7 @@ func (s *dyingStore) Append(ctx context.Context, id run.ID, head uint64, events 
 // A run that is killed after any event and resumed ends as the run that was not,
 // but for calls whose outcome was lost, which are told and never made twice.
 func TestResumingAfterACrashRepeatsNoCall(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		_, whole := finish(t, t.Context(), newAgent(t, answering(t, replies), edit))
@@ -212,7 +215,7 @@ func TestResumingAfterACrashRepeatsNoCall(t *testing.T) {
 		}
 		checkPairs(t, got.Messages)
 		if lost == 0 {
-			if d := cmp.Diff(whole, got); d != "" {
+			if d := differ(whole, got); d != "" {
 				rt.Fatalf("the resumed run ended differently: %s", d)
 			}
 			return
@@ -260,6 +263,7 @@ func checkLost(rt *rapid.T, got *run.Result, lost int) {
 }
 
 func TestBreakingOffLeavesTheRunResumable(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		_, whole := finish(t, t.Context(), newAgent(t, answering(t, replies), edit))
@@ -301,6 +305,7 @@ func TestBreakingOffLeavesTheRunResumable(t *testing.T) {
 }
 
 func TestRepairPairsEveryCallWithOneResult(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.IntRange(0, 4), 0, 12).Draw(rt, "messages")
 		var msgs []model.Message

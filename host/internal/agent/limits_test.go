@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -241,5 +242,31 @@ func TestWhatACallSpendsIsSpentByTheRun(t *testing.T) {
 	}))
 	if inner := got.Steps[0].Observation; inner != string(run.ExitToolCallBudget) {
 		t.Errorf("the limit of calls: the inner run ended with %s", inner)
+	}
+}
+
+// No run asks for a last answer over a limit that does not allow one, for whatever
+// reason it ends.
+func TestALastAnswerIsHeldToTheLimits(t *testing.T) {
+	const used = "what I have"
+	over := func(a *agent.Agent) { a.Limits.Tokens = 15 } // three replies
+	for name, c := range map[string]struct {
+		edit   func(*agent.Agent)
+		reason run.ExitReason
+		spent  int64
+	}{
+		"replies that cannot be read":        {func(a *agent.Agent) { a.Planner = planner.React{}; over(a) }, run.ExitParseErrors, 15},
+		"the same, and an answer is allowed": {func(a *agent.Agent) { a.Planner = planner.React{}; a.Generate = true; over(a) }, run.ExitParseErrors, 20},
+	} {
+		m := modelFunc(func(_ context.Context, req *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
+			if len(req.Tools) > 0 {
+				return varying()(), nil
+			}
+			return text(used), nil
+		})
+		_, got := finish(t, t.Context(), newAgent(t, m, c.edit))
+		if got.ExitReason != c.reason || got.TokenUsage.TotalTokens != c.spent {
+			t.Errorf("%s: %s after %d tokens: %q", name, got.ExitReason, got.TokenUsage.TotalTokens, got.Output)
+		}
 	}
 }

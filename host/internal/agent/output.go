@@ -224,5 +224,6 @@ func why(err error) string {
 
 // Opening returns the first request of a run that begins with these messages.
 func (a *Agent) Opening(msgs []model.Message) *model.Request {
+	msgs = newDriver(a, run.State{}, nil).opened(msgs)
 	return newDriver(a, run.State{Messages: msgs, Given: len(msgs)}, nil).asked(false)
 }

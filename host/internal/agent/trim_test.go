@@ -15,6 +15,7 @@ import (
 // The model is shown what the run began with and its last steps, each call with its
 // result; the result of the run has all.
 func TestTheModelIsShownTheLastSteps(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		keep := rapid.IntRange(0, 4).Draw(rt, "trim_steps")
