@@ -22,12 +22,17 @@ import (
 // describing is a module with a tool t, which has the schema and answers done.
 func describing(t *testing.T, schema string) string {
 	t.Helper()
+	return answering(t, schema, `{"v":1,"content":[{"type":"text","text":"done"}]}`)
+}
+
+// answering is a module with a tool t, which has the schema and gives the answer.
+func answering(t *testing.T, schema, answer string) string {
+	t.Helper()
 	raw := json.RawMessage(schema)
 	description, err := json.Marshal(map[string]any{"tools": []any{map[string]any{"name": "t", "description": "Does nothing.", "inputSchema": raw}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const answer = `{"v":1,"content":[{"type":"text","text":"done"}]}`
 	const answerAt, descriptionAt, free = 64, 1024, 8 << 16
 	packed := func(at, n int) string { return fmt.Sprint("i64.const ", uint64(at)<<32|uint64(n)) }
 	body := func(code string) string { return testkit.Sized("\x00" + testkit.Code(code) + "\x0b") }
