@@ -308,11 +308,11 @@ func (c *contest) loop(t *testing.T, url string) func() error {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	box := instantBox{model.TextParts(c.answer())}
+	box, fits := instantBox{model.TextParts(c.answer())}, compiled(t)
 	return func() error {
 		a := &agent.Agent{
 			Model: client, Planner: planner.Tools{}, Box: box, Store: new(run.Memory),
-			Tools:    []agent.Tool{{Definition: model.Definition{Name: "find", Description: "Finds rows.", Parameters: json.RawMessage(findSchema)}, Schema: compiled(t)}},
+			Tools:    []agent.Tool{{Definition: model.Definition{Name: "find", Description: "Finds rows.", Parameters: json.RawMessage(findSchema)}, Schema: fits}},
 			MaxSteps: c.steps + 2, Parallel: 4, Exit: []string{"text"}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
 		given := run.Prompted{Messages: []model.Message{model.Text(model.System, "You find things."), model.Text(model.User, "go")}}

@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"io"
-	"reflect"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -33,6 +32,35 @@ type responseFormat struct {
 
 // members encodes everything but the messages.
 func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte, error) {
+	plain := req.Output == nil && req.ToolChoice == "" && len(req.Stop) == 0
+	if !plain {
+		return c.encodeMembers(p, tools, req)
+	}
+	c.mu.Lock()
+	last := c.beside
+	c.mu.Unlock()
+	if last != nil && last.profile == p && last.tools == tools {
+		return last.members, nil
+	}
+	b, err := c.encodeMembers(p, tools, req)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.beside = &beside{p, tools, b}
+	c.mu.Unlock()
+	return b, nil
+}
+
+// beside is what stands beside the messages of a request that asks for nothing but an
+// answer. All else that it says is the client's.
+type beside struct {
+	profile *profile
+	tools   *toolset
+	members []byte // never written again
+}
+
+func (c *Client) encodeMembers(p *profile, tools *toolset, req *model.Request) ([]byte, error) {
 	wire, err := tools.encoded(p.plainSchemas)
 	if err != nil {
 		return nil, err
@@ -55,36 +83,11 @@ func (c *Client) members(p *profile, tools *toolset, req *model.Request) ([]byte
 	} else {
 		r.MaxTokens = c.opts.MaxOutputTokens
 	}
-	return c.encoded(p, &r)
-}
-
-// beside is the members beside the messages as they were last sent. They seldom
-// change in a run.
-type beside struct {
-	profile *profile
-	request request
-	bytes   []byte // never written again
-}
-
-// encoded encodes members, unless they are those of the request before.
-func (c *Client) encoded(p *profile, r *request) ([]byte, error) {
-	c.mu.Lock()
-	last := c.beside
-	c.mu.Unlock()
-	if last != nil && last.profile == p && reflect.DeepEqual(&last.request, r) {
-		return last.bytes, nil
+	b, err := marshal(&r)
+	if err != nil || (len(c.extra) == 0 && len(p.dropped) == 0 && len(c.opts.Compat.Omit) == 0) {
+		return b, err
 	}
-	b, err := marshal(r)
-	if err == nil && (len(c.extra) > 0 || len(p.dropped) > 0 || len(c.opts.Compat.Omit) > 0) {
-		b, err = c.merge(b, p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.beside = &beside{p, *r, b}
-	c.mu.Unlock()
-	return b, nil
+	return c.merge(b, p)
 }
 
 // stops are the texts to stop at: those that are asked for, and those of Extra. The
