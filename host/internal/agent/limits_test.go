@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
@@ -13,13 +14,17 @@ import (
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// forever is a model that says these replies in turn and never ends by itself.
+// forever is a model that says these replies in turn and never ends by itself. Runs
+// may share it.
 func forever(replies ...func() *model.Reply) model.Model {
+	var mu sync.Mutex
 	n := 0
 	return modelFunc(func(_ context.Context, req *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
 		if len(req.Tools) == 0 {
 			return text("what I have"), nil
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		n++
 		return replies[(n-1)%len(replies)](), nil
 	})
