@@ -191,7 +191,37 @@ func TestFieldH34ARestoredRunKeepsItsCounters(t *testing.T) {
 
 // A crash in a tool lost the run. It goes on from any point, and nothing is done twice.
 func TestFieldH31ACrashLosesNothing(t *testing.T) {
-	TestLawACrashAfterAnyEventLosesNothing(t)
+	replies := []*model.Reply{calls("a", "b"), calls("a"), text("done")}
+	events, _ := finish(t, t.Context(), newAgent(t, says(replies...), nil))
+	events = stored(events)
+	for cut := 1; cut < len(events); cut++ {
+		box, replied := &effects{times: map[string]int{}}, 0
+		store := new(run.Memory)
+		for _, e := range events[:cut] {
+			switch b := e.Body.(type) {
+			case run.Replied:
+				replied++
+			case run.Called:
+				box.times[b.CallID]++
+			}
+			if err := store.Append(t.Context(), "r", e.Seq-1, []run.Event{e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := run.Load(t.Context(), store, "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got := collect(t, newAgent(t, says(replies[replied:]...), func(a *agent.Agent) { a.Box, a.Store = box, store }).Resume(t.Context(), s))
+		if got.Output != "done" || len(got.Steps) != 3 || len(box.times) != 3 {
+			t.Errorf("after %d events: %+v", cut, got)
+		}
+		for id, n := range box.times {
+			if n != 1 {
+				t.Errorf("after %d events: %s was made %d times", cut, id, n)
+			}
+		}
+	}
 }
 
 // A tool that failed broke the run off, and left a call without an answer.
