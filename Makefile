@@ -50,7 +50,7 @@ SANDBOX = ./host/internal/sandbox
 # What takes long under the detector and shares nothing: a parser that reads megabytes,
 # stories with many tools, and the selftest and the hunt for a canary a second time, with
 # guests in processes of their own.
-LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^process$$|^TestACanaryIsFoundNowhere$$/^process$$
+LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^process$$|^TestACanaryIsFoundNowhere$$/^process$$|^TestWordsOfTheEndpoint|^TestScripts$$
 
 # The package that takes longest begins first.
 race: ## run the tests under the race detector
@@ -59,7 +59,8 @@ race: ## run the tests under the race detector
 
 doors: ## run the attacks on the doors of the host
 	$(GO) test -count=1 -run '$(DOORS)' $(SANDBOX)
-	$(GO) test -count=1 -run '$(LONG)' ./host ./host/selftest ./host/internal/planner ./cmd/wagent
+	$(GO) test -count=1 -run '$(LONG)' ./host ./host/selftest ./host/internal/planner ./host/model/openai ./cmd/wagent
+	$(GO) test -count=1 ./host/internal/agent
 
 race-doors: ## the same under the race detector
 	$(GO) test -race $(UNRACED) -timeout 30m -run '$(DOORS)' $(SANDBOX)

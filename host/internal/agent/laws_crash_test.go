@@ -24,9 +24,8 @@ import (
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// checks is how many scripts a law is tried with, unless the command line says so.
-const checks = "500"
-
+// TestMain tries each law with as many scripts as checks says, unless the command line
+// says so.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

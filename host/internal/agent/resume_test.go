@@ -100,6 +100,7 @@ func TestALimitOfTimeBeginsAnew(t *testing.T) {
 // However a run has ended: resumed, it ends once more with a reason, in order, and its
 // result is what its events fold to.
 func TestEveryEndedRunCanBeResumed(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		a := newAgent(t, answering(t, replies), edit)

@@ -260,6 +260,7 @@ func refold(t *testing.T, store run.Store, events []run.Event) run.State {
 // Whatever a model does, what it is shown begins as before: providers keep what they
 // have read of a request.
 func TestWhatIsShownOnlyGrowsAtItsEnd(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		replies, edit := script(rt), settings(rt)
 		var before []model.Definition

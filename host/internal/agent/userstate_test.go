@@ -206,7 +206,7 @@ func TestAToolSeesItsOwnKeysAlone(t *testing.T) {
 // that is worth mentioning. The bound is a hundred times what it takes, and a
 // thousandth of what it took to compare each with each.
 func TestTheOrderOfManyCallsIsFoundSoon(t *testing.T) {
-	specs := slices.Repeat([]string{"rw", "r", "w"}, 340)
+	specs := slices.Repeat([]string{"rw", "r", "w"}, replyCalls/3)
 	box := boxFunc(func(context.Context, agent.Call) agent.Result {
 		return agent.Result{Structured: json.RawMessage(`{"note":"n"}`)}
 	})
@@ -221,7 +221,7 @@ func TestTheOrderOfManyCallsIsFoundSoon(t *testing.T) {
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("%s", took)
 	}
-	if n := strings.Count(string(got.State["notes"]), "n"); n != 680 {
+	if n := strings.Count(string(got.State["notes"]), "n"); n != replyCalls/3*2 {
 		t.Errorf("%d notes", n)
 	}
 }
@@ -229,7 +229,9 @@ func TestTheOrderOfManyCallsIsFoundSoon(t *testing.T) {
 func TestTheStateIsBounded(t *testing.T) {
 	big := json.RawMessage(`{"note":"` + strings.Repeat("x", 1<<20) + `"}`)
 	box := boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Structured: big} })
-	_, got := finish(t, t.Context(), stateful(t, forever(saying("w")), box, func(a *agent.Agent) { a.MaxSteps = 6 }))
+	_, got := finish(t, t.Context(), stateful(t, forever(saying("w")), box, func(a *agent.Agent) {
+		a.MaxSteps, a.State["notes"] = 6, agent.StateKey{Merge: run.Append}
+	}))
 	if n := len(got.State["notes"]); n > 4<<20 || n < 3<<20 {
 		t.Errorf("the state has %d bytes", n)
 	}
