@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/wagent-dev/wagent/host/run"
@@ -52,11 +54,19 @@ func failureText(f *run.Failure) string {
 	if f.Tool != "" {
 		text = fmt.Sprintf("tool %q: %s: set agent.on_tool_error: feedback to let the model go on", f.Tool, text)
 	}
+	status := func(n int) bool { return strings.HasPrefix(f.Message, fmt.Sprintf("model: HTTP %d: ", n)) }
 	switch f.Kind {
 	case "model_auth":
 		return text + ": check model.api_key"
 	case "model_unreachable":
+		if status(http.StatusTooManyRequests) {
+			return text + ": wait, or name another model in model.fallback"
+		}
 		return text + ": check model.base_url and that it answers"
+	case "model_rejected":
+		if status(http.StatusNotFound) && !strings.Contains(f.Message, "base_url") {
+			return text + ": check model.name"
+		}
 	case "context_overflow":
 		return text + ": the conversation is longer than the model takes"
 	}
