@@ -231,6 +231,32 @@ the answer
 	}
 }
 
+func TestWhatWasOddAboutAReplyIsToldOnce(t *testing.T) {
+	a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+	a.outTerm = false
+	instead := run.Replied{Step: 1, Warnings: []string{"b answered, since others gave up: a: no", "it is odd"}}
+	play(t, a.textViewOf(),
+		run.Began{Step: 1},
+		run.Retried{Attempt: 1, Error: "no", Model: "b"},
+		instead,
+		run.Began{Step: 2},
+		run.Replied{Warnings: []string{"it is odd"}, Dropped: 1},
+		nestedIn("asker", "call_1_1", run.Began{Step: 1}),
+		nestedIn("asker", "call_1_1", run.Retried{Attempt: 1, Error: "no", Model: "b"}),
+		nestedIn("asker", "call_1_1", instead),
+	)
+	want := `↻ model: no: b is asked instead
+! model: it is odd
+! model: it is odd
+! model: 1 tool call when no tool could be used any more: not run
+asker › ↻ model: no: b is asked instead
+asker › ! model: it is odd
+`
+	if d := cmp.Diff(want, shown(tty)); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestTheLiveLineTellsWhatRunsAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, tty := terminal(nil)

@@ -34,6 +34,7 @@ type textView struct {
 	quiet   bool // the answer is not shown: a program reads standard output
 
 	said  strings.Builder // text shown since the step began
+	asked string          // the model that is asked instead, in this step
 	many  bool            // the step has more calls than one: lines carry ids
 	calls int
 
@@ -46,6 +47,7 @@ func (v *textView) show(e run.Event) error {
 	switch b := e.Body.(type) {
 	case run.Began:
 		v.said.Reset()
+		v.asked = ""
 		v.scr.begin(modelTask, "waiting for the model")
 	case run.Delta:
 		v.delta(b)
@@ -104,6 +106,7 @@ func (v *textView) retried(r run.Retried) {
 	line := "model: " + visible.Line(strings.TrimPrefix(why, "model: "), maxReason)
 	switch {
 	case r.Model != "":
+		v.asked = r.Model
 		line += ": " + visible.Line(r.Model, maxLog) + " is asked instead"
 	case r.WaitMS > 0:
 		line += fmt.Sprintf(": attempt %d in %s", r.Attempt+1, millisText(float64(r.WaitMS)))
@@ -122,10 +125,21 @@ func (v *textView) replied(r run.Replied) {
 	if v.streams() {
 		v.scr.endAnswer()
 	}
+	v.odd(r)
+}
+
+// odd tells what was odd about a reply, but not that another model gave it: that was
+// told when it was asked.
+func (v *textView) odd(r run.Replied) {
+	for _, w := range r.Warnings {
+		if v.asked == "" || !strings.HasPrefix(w, v.asked+" answered, ") {
+			v.note(v.style.yellow("! ") + "model: " + visible.Line(w, maxReason))
+		}
+	}
 	if r.Dropped > 0 {
 		of := "of a reply that was cut off"
 		if r.Step == 0 {
-			of = "when no step was left"
+			of = "when no tool could be used any more"
 		}
 		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
 	}
