@@ -23,7 +23,7 @@ func (v *textView) nested(n *run.Nested) {
 	case run.Replied:
 		in.odd(b)
 	case run.Planned:
-		in.many = len(b.Actions) > 1
+		in.planned(b)
 	case run.Called:
 		in.called(b)
 	case run.Progressed:

@@ -56,7 +56,7 @@ func (v *textView) show(e run.Event) error {
 	case run.Replied:
 		v.replied(b)
 	case run.Planned:
-		v.many = len(b.Actions) > 1
+		v.planned(b)
 	case run.Called:
 		v.called(b)
 	case run.Progressed:
@@ -142,6 +142,15 @@ func (v *textView) odd(r run.Replied) {
 			of = "when no tool could be used any more"
 		}
 		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
+	}
+}
+
+// planned tells why a reply is not taken as the output; the rest of what the model is
+// told is for the model.
+func (v *textView) planned(p run.Planned) {
+	v.many = len(p.Actions) > 1
+	if why, _, _ := strings.Cut(p.Feedback, "\n"); why != "" {
+		v.note(v.style.red("✗ ") + "output: " + visible.Line(why, maxReason))
 	}
 }
 
