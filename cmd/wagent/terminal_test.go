@@ -240,7 +240,7 @@ func TestWhatWasOddAboutAReplyIsToldOnce(t *testing.T) {
 		run.Retried{Attempt: 1, Error: "no", Model: "b"},
 		instead,
 		run.Began{Step: 2},
-		run.Replied{Warnings: []string{"it is odd"}, Dropped: 1},
+		run.Replied{Warnings: []string{"it is odd", "1 tool calls were cut off and dropped"}, Dropped: 1},
 		nestedIn("asker", "call_1_1", run.Began{Step: 1}),
 		nestedIn("asker", "call_1_1", run.Retried{Attempt: 1, Error: "no", Model: "b"}),
 		nestedIn("asker", "call_1_1", instead),

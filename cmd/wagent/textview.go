@@ -128,11 +128,12 @@ func (v *textView) replied(r run.Replied) {
 	v.odd(r)
 }
 
-// odd tells what was odd about a reply, but not that another model gave it: that was
-// told when it was asked.
+// odd tells what was odd about a reply, but not what is told anyway: that another model
+// gave it, which was told when that was asked, and that calls were dropped.
 func (v *textView) odd(r run.Replied) {
 	for _, w := range r.Warnings {
-		if v.asked == "" || !strings.HasPrefix(w, v.asked+" answered, ") {
+		instead := v.asked != "" && strings.HasPrefix(w, v.asked+" answered, ")
+		if !instead && !strings.HasSuffix(w, " were cut off and dropped") {
 			v.note(v.style.yellow("! ") + "model: " + visible.Line(w, maxReason))
 		}
 	}
