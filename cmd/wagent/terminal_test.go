@@ -257,6 +257,30 @@ asker › ! model: it is odd
 	}
 }
 
+func TestTheLastLineTellsWhatARunTook(t *testing.T) {
+	for want, usage := range map[string]model.Usage{
+		"2 steps, 0 tool calls, 30 tokens, cost 0.04\n":       {TotalTokens: 30},
+		"2 steps, 0 tool calls, about 30 tokens, cost 0.04\n": {TotalTokens: 30, Estimated: true},
+	} {
+		a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+		play(t, a.textViewOf(), run.Finished{Result: &run.Result{StepCount: 2, TokenUsage: usage, Cost: 0.04}})
+		if d := cmp.Diff(want, shown(tty)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestACostIsANumberThatPeopleRead(t *testing.T) {
+	for cost, want := range map[float64]string{
+		0: "0", 0.0000045: "0.0000045", 0.0005: "0.0005", 0.04: "0.04", 0.123456: "0.1235",
+		1: "1", 2.5: "2.5", 10: "10", 100: "100", 12345.678: "12345.68",
+	} {
+		if got := costText(cost); got != want {
+			t.Errorf("%g is %s, want %s", cost, got, want)
+		}
+	}
+}
+
 func TestTheLiveLineTellsWhatRunsAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, tty := terminal(nil)

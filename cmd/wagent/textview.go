@@ -258,7 +258,14 @@ func (v *textView) summary(r *run.Result) {
 	}
 	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}
 	if n := r.TokenUsage.TotalTokens; n > 0 {
-		parts = append(parts, count(int(n), "token"))
+		tokens := count(int(n), "token")
+		if r.TokenUsage.Estimated {
+			tokens = "about " + tokens
+		}
+		parts = append(parts, tokens)
+	}
+	if r.Cost > 0 {
+		parts = append(parts, "cost "+costText(r.Cost))
 	}
 	v.note(v.style.dim(strings.Join(parts, ", ")))
 }

@@ -23,7 +23,7 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	case run.ExitTokenBudget:
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
 	case run.ExitCostBudget:
-		return fmt.Sprintf("stopped after a cost of %.4g (agent.max_cost)", r.Cost)
+		return fmt.Sprintf("stopped after a cost of %s (agent.max_cost)", costText(r.Cost))
 	case run.ExitToolCallBudget:
 		return "the model went on calling tools over their limit (agent.max_tool_calls, agent.max_calls_per_tool)"
 	case run.ExitRepeatedCalls:
