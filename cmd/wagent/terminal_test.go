@@ -281,6 +281,31 @@ func TestACostIsANumberThatPeopleRead(t *testing.T) {
 	}
 }
 
+func TestWhatAServerSaysOfItsModelHasAdvice(t *testing.T) {
+	for said, want := range map[string]string{
+		"HTTP 400: registry.ollama.ai/library/gemma:2b does not support tools":                             "--planner",
+		"HTTP 404: No endpoints found that support tool use":                                               "--planner",
+		`HTTP 400: "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`: "--planner",
+		"HTTP 500: tools param requires --jinja flag":                                                      "--planner",
+		"HTTP 500: image input is not supported":                                                           "model.compat.images: false",
+		"HTTP 400: this model is missing data required for image input":                                    "model.compat.images: false",
+		"HTTP 400: m is not a multimodal model":                                                            "model.compat.images: false",
+		"HTTP 400: unknown variant `image_url`, expected `text`":                                           "model.compat.images: false",
+		"HTTP 404: there is no model m":                                                                    "check model.name",
+	} {
+		kind := "model_rejected"
+		if strings.HasPrefix(said, "HTTP 500") {
+			kind = "model_unreachable"
+		}
+		if got := failureText(&run.Failure{Kind: kind, Message: "model: " + said}); !strings.HasPrefix(got, "model: "+said+": ") || !strings.Contains(got, want) {
+			t.Errorf("%s\nwant advice with %s", got, want)
+		}
+	}
+	if got := failureText(&run.Failure{Kind: "model_rejected", Message: "model: HTTP 400: bad"}); got != "model: HTTP 400: bad" {
+		t.Errorf("%s\nwant no advice", got)
+	}
+}
+
 func TestTheLiveLineTellsWhatRunsAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, tty := terminal(nil)
