@@ -12,6 +12,9 @@
 //			return err
 //		}
 //		fmt.Print(ev.Text())
+//		if end, ok := ev.Body.(run.Failed); ok {
+//			return errors.New(end.Err.Message)
+//		}
 //	}
 package host
 

@@ -50,6 +50,38 @@ func (s sizeFlag) String() string {
 	return s.Size.String()
 }
 
+// fuelFlag is a flag with an amount of work as the manifest writes it.
+type fuelFlag struct{ *manifest.Fuel }
+
+func (fuelFlag) Type() string { return "fuel" }
+
+func (f fuelFlag) Set(text string) error { return f.UnmarshalText([]byte(text)) }
+
+func (f fuelFlag) String() string {
+	if f.Fuel == nil || *f.Fuel == 0 {
+		return ""
+	}
+	return f.Fuel.String()
+}
+
+// timeFlag is a flag with a time as the manifest writes it.
+type timeFlag struct{ *time.Duration }
+
+func (timeFlag) Type() string { return "duration" }
+
+func (f timeFlag) Set(text string) error {
+	d, err := manifest.ParseDuration(text)
+	*f.Duration = time.Duration(d)
+	return err
+}
+
+func (f timeFlag) String() string {
+	if f.Duration == nil || *f.Duration == 0 {
+		return ""
+	}
+	return f.Duration.String()
+}
+
 // entry is the manifest entry that the flags stand for.
 func (f *callFlags) entry(module string) (*manifest.Tool, error) {
 	t := f.tool

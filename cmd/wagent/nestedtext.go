@@ -18,8 +18,12 @@ func (v *textView) nested(n *run.Nested) {
 		v.inner[n.Event.Run] = in
 	}
 	switch b := n.Event.Body.(type) {
+	case run.Began:
+		in.asked = ""
+	case run.Replied:
+		in.odd(b)
 	case run.Planned:
-		in.many = len(b.Actions) > 1
+		in.planned(b)
 	case run.Called:
 		in.called(b)
 	case run.Progressed:

@@ -58,7 +58,7 @@ func newRun(a *app) *cobra.Command {
 	flags.StringVar(&f.system, "system", "", "system prompt, instead of the manifest's")
 	flags.StringVar(&f.planner, "planner", "", "tools, react or json, instead of the manifest's")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most model calls, instead of the manifest's")
-	flags.DurationVar(&f.maxDuration, "max-duration", 0, "longest time, instead of the manifest's")
+	flags.Var(timeFlag{&f.maxDuration}, "max-duration", "longest time, instead of the manifest's")
 	flags.StringArrayVar(&f.tools, "tool", nil, "use only this tool (may be repeated)")
 	flags.StringArrayVar(&f.state, "state", nil, "KEY=JSON: what a key of agent.state has at first (may be repeated)")
 	flags.StringArrayVar(&f.attach, "attach", nil, "send this image or file with the prompt (may be repeated)")

@@ -231,6 +231,81 @@ the answer
 	}
 }
 
+func TestWhatWasOddAboutAReplyIsToldOnce(t *testing.T) {
+	a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+	a.outTerm = false
+	instead := run.Replied{Step: 1, Warnings: []string{"b answered, since others gave up: a: no", "it is odd"}}
+	play(t, a.textViewOf(),
+		run.Began{Step: 1},
+		run.Retried{Attempt: 1, Error: "no", Model: "b"},
+		instead,
+		run.Began{Step: 2},
+		run.Replied{Warnings: []string{"it is odd", "1 tool calls were cut off and dropped"}, Dropped: 1},
+		nestedIn("asker", "call_1_1", run.Began{Step: 1}),
+		nestedIn("asker", "call_1_1", run.Retried{Attempt: 1, Error: "no", Model: "b"}),
+		nestedIn("asker", "call_1_1", instead),
+	)
+	want := `↻ model: no: b is asked instead
+! model: it is odd
+! model: it is odd
+! model: 1 tool call when no tool could be used any more: not run
+asker › ↻ model: no: b is asked instead
+asker › ! model: it is odd
+`
+	if d := cmp.Diff(want, shown(tty)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestTheLastLineTellsWhatARunTook(t *testing.T) {
+	for want, usage := range map[string]model.Usage{
+		"2 steps, 0 tool calls, 30 tokens, cost 0.04\n":       {TotalTokens: 30},
+		"2 steps, 0 tool calls, about 30 tokens, cost 0.04\n": {TotalTokens: 30, Estimated: true},
+	} {
+		a, tty := terminal(map[string]string{"NO_COLOR": "1"})
+		play(t, a.textViewOf(), run.Finished{Result: &run.Result{StepCount: 2, TokenUsage: usage, Cost: 0.04}})
+		if d := cmp.Diff(want, shown(tty)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestACostIsANumberThatPeopleRead(t *testing.T) {
+	for cost, want := range map[float64]string{
+		0: "0", 0.0000045: "0.0000045", 0.0005: "0.0005", 0.04: "0.04", 0.123456: "0.1235",
+		1: "1", 2.5: "2.5", 10: "10", 100: "100", 12345.678: "12345.68",
+	} {
+		if got := costText(cost); got != want {
+			t.Errorf("%g is %s, want %s", cost, got, want)
+		}
+	}
+}
+
+func TestWhatAServerSaysOfItsModelHasAdvice(t *testing.T) {
+	for said, want := range map[string]string{
+		"HTTP 400: registry.ollama.ai/library/gemma:2b does not support tools":                             "--planner",
+		"HTTP 404: No endpoints found that support tool use":                                               "--planner",
+		`HTTP 400: "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`: "--planner",
+		"HTTP 500: tools param requires --jinja flag":                                                      "--planner",
+		"HTTP 500: image input is not supported":                                                           "model.compat.images: false",
+		"HTTP 400: this model is missing data required for image input":                                    "model.compat.images: false",
+		"HTTP 400: m is not a multimodal model":                                                            "model.compat.images: false",
+		"HTTP 400: unknown variant `image_url`, expected `text`":                                           "model.compat.images: false",
+		"HTTP 404: there is no model m":                                                                    "check model.name",
+	} {
+		kind := "model_rejected"
+		if strings.HasPrefix(said, "HTTP 500") {
+			kind = "model_unreachable"
+		}
+		if got := failureText(&run.Failure{Kind: kind, Message: "model: " + said}); !strings.HasPrefix(got, "model: "+said+": ") || !strings.Contains(got, want) {
+			t.Errorf("%s\nwant advice with %s", got, want)
+		}
+	}
+	if got := failureText(&run.Failure{Kind: "model_rejected", Message: "model: HTTP 400: bad"}); got != "model: HTTP 400: bad" {
+		t.Errorf("%s\nwant no advice", got)
+	}
+}
+
 func TestTheLiveLineTellsWhatRunsAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, tty := terminal(nil)

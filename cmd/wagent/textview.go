@@ -34,6 +34,7 @@ type textView struct {
 	quiet   bool // the answer is not shown: a program reads standard output
 
 	said  strings.Builder // text shown since the step began
+	asked string          // the model that is asked instead, in this step
 	many  bool            // the step has more calls than one: lines carry ids
 	calls int
 
@@ -46,6 +47,7 @@ func (v *textView) show(e run.Event) error {
 	switch b := e.Body.(type) {
 	case run.Began:
 		v.said.Reset()
+		v.asked = ""
 		v.scr.begin(modelTask, "waiting for the model")
 	case run.Delta:
 		v.delta(b)
@@ -54,7 +56,7 @@ func (v *textView) show(e run.Event) error {
 	case run.Replied:
 		v.replied(b)
 	case run.Planned:
-		v.many = len(b.Actions) > 1
+		v.planned(b)
 	case run.Called:
 		v.called(b)
 	case run.Progressed:
@@ -104,6 +106,7 @@ func (v *textView) retried(r run.Retried) {
 	line := "model: " + visible.Line(strings.TrimPrefix(why, "model: "), maxReason)
 	switch {
 	case r.Model != "":
+		v.asked = r.Model
 		line += ": " + visible.Line(r.Model, maxLog) + " is asked instead"
 	case r.WaitMS > 0:
 		line += fmt.Sprintf(": attempt %d in %s", r.Attempt+1, millisText(float64(r.WaitMS)))
@@ -122,12 +125,33 @@ func (v *textView) replied(r run.Replied) {
 	if v.streams() {
 		v.scr.endAnswer()
 	}
+	v.odd(r)
+}
+
+// odd tells what was odd about a reply, but not what is told anyway: that another model
+// gave it, which was told when that was asked, and that calls were dropped.
+func (v *textView) odd(r run.Replied) {
+	for _, w := range r.Warnings {
+		instead := v.asked != "" && strings.HasPrefix(w, v.asked+" answered, ")
+		if !instead && !strings.HasSuffix(w, " were cut off and dropped") {
+			v.note(v.style.yellow("! ") + "model: " + visible.Line(w, maxReason))
+		}
+	}
 	if r.Dropped > 0 {
 		of := "of a reply that was cut off"
 		if r.Step == 0 {
-			of = "when no step was left"
+			of = "when no tool could be used any more"
 		}
 		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
+	}
+}
+
+// planned tells why a reply is not taken as the output; the rest of what the model is
+// told is for the model.
+func (v *textView) planned(p run.Planned) {
+	v.many = len(p.Actions) > 1
+	if why, _, _ := strings.Cut(p.Feedback, "\n"); why != "" {
+		v.note(v.style.red("✗ ") + "output: " + visible.Line(why, maxReason))
 	}
 }
 
@@ -234,7 +258,14 @@ func (v *textView) summary(r *run.Result) {
 	}
 	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}
 	if n := r.TokenUsage.TotalTokens; n > 0 {
-		parts = append(parts, count(int(n), "token"))
+		tokens := count(int(n), "token")
+		if r.TokenUsage.Estimated {
+			tokens = "about " + tokens
+		}
+		parts = append(parts, tokens)
+	}
+	if r.Cost > 0 {
+		parts = append(parts, "cost "+costText(r.Cost))
 	}
 	v.note(v.style.dim(strings.Join(parts, ", ")))
 }

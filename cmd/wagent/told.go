@@ -5,14 +5,17 @@ import (
 	"log/slog"
 )
 
-// toldElsewhere is what the log says and the view of a run as well.
-const toldElsewhere = "model call is tried again"
+// toldElsewhere reports whether the view of a run says as well what the log says:
+// that a call is made again, and what was odd about a reply.
+func toldElsewhere(message string) bool {
+	return message == "model call is tried again" || message == "model reply"
+}
 
 // told is a log without what a person is told anyway.
 type told struct{ slog.Handler }
 
 func (t told) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == toldElsewhere {
+	if toldElsewhere(r.Message) {
 		return nil
 	}
 	return t.Handler.Handle(ctx, r)

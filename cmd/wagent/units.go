@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,16 @@ func durationText(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// costText writes a cost to the hundredth, or to four digits where it is less than one.
+func costText(c float64) string {
+	digits := 2
+	if c > 0 && c < 1 {
+		digits = 3 - int(math.Floor(math.Log10(c)))
+	}
+	text := strconv.FormatFloat(c, 'f', digits, 64)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // count writes a number and its noun.

@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/wagent-dev/wagent/host/run"
@@ -21,7 +24,7 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	case run.ExitTokenBudget:
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
 	case run.ExitCostBudget:
-		return fmt.Sprintf("stopped after a cost of %.4g (agent.max_cost)", r.Cost)
+		return fmt.Sprintf("stopped after a cost of %s (agent.max_cost)", costText(r.Cost))
 	case run.ExitToolCallBudget:
 		return "the model went on calling tools over their limit (agent.max_tool_calls, agent.max_calls_per_tool)"
 	case run.ExitRepeatedCalls:
@@ -46,21 +49,43 @@ func unread(r *run.Result) bool {
 	return n > 0 && r.Steps[n-1].Number == r.StepCount && r.Steps[n-1].ErrorKind == run.KindParseError
 }
 
+// How servers say that a model takes no tools (Ollama, OpenRouter, vLLM, llama.cpp),
+// and no images (llama.cpp, vLLM, Ollama, and those that know text alone).
+var (
+	noTools  = regexp.MustCompile(`(?i)not support (tool|function)|tools? (is|are) not supported|support tool use|--enable-auto-tool-choice|tools param requires`)
+	noImages = regexp.MustCompile(`(?i)not support image|image input|image_url.*(not supported|expected .?text)|not a multimodal model`)
+)
+
 // failureText says why a run failed, and what to do where that is known.
 func failureText(f *run.Failure) string {
 	text := f.Message
 	if f.Tool != "" {
 		text = fmt.Sprintf("tool %q: %s: set agent.on_tool_error: feedback to let the model go on", f.Tool, text)
 	}
-	switch f.Kind {
-	case "model_auth":
-		return text + ": check model.api_key"
-	case "model_unreachable":
-		return text + ": check model.base_url and that it answers"
-	case "context_overflow":
-		return text + ": the conversation is longer than the model takes"
+	return text + advice(f)
+}
+
+// advice says what to do about a failure, "" where that is not known.
+func advice(f *run.Failure) string {
+	status := func(n int) bool { return strings.HasPrefix(f.Message, fmt.Sprintf("model: HTTP %d: ", n)) }
+	refused := f.Kind == "model_rejected" || f.Kind == "model_unreachable"
+	switch {
+	case f.Kind == "model_auth":
+		return ": check model.api_key"
+	case f.Kind == "context_overflow":
+		return ": the conversation is longer than the model takes"
+	case refused && noTools.MatchString(f.Message):
+		return ": it may write its calls as text, with agent.planner: react or json (--planner)"
+	case refused && noImages.MatchString(f.Message):
+		return ": if the model takes no images set model.compat.images: false"
+	case f.Kind == "model_unreachable" && status(http.StatusTooManyRequests):
+		return ": wait, or name another model in model.fallback"
+	case f.Kind == "model_unreachable":
+		return ": check model.base_url and that it answers"
+	case f.Kind == "model_rejected" && status(http.StatusNotFound) && !strings.Contains(f.Message, "base_url"):
+		return ": check model.name"
 	}
-	return text
+	return ""
 }
 
 // brokenRun is the failure of a run whose store, or the host itself, failed.

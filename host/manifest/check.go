@@ -186,7 +186,9 @@ func (c *checker) agent() {
 
 func (c *checker) onParseError(o *OnParseError) {
 	const field = "agent.on_parse_error"
-	c.word(field, o.Word, []string{"feedback", "fail"})
+	if words := []string{"feedback", "fail"}; o.Word != "" && !slices.Contains(words, o.Word) {
+		c.fail(field, "unknown value %s%s", show(o.Word), suggest(o.Word, append(words, "{text: …}", "{module: …}")))
+	}
 	if len(o.Text) > 16<<10 {
 		c.fail(field+".text", "has more than 16 KiB")
 	}
@@ -195,6 +197,8 @@ func (c *checker) onParseError(o *OnParseError) {
 		c.fail(field, "there is a text and a module: give one of them")
 	case o.Module != "":
 		c.module(field, o.Module)
+	case len(o.Config) > 0:
+		c.fail(field+".config", "is for a module, and there is none: give it as module")
 	}
 	c.encodable(field+".config", o.Config)
 }

@@ -147,6 +147,8 @@ func TestEachMistakeHasItsPlaceAndAHint(t *testing.T) {
 		oneTool + "    isolation: proces\n":                                              `4:16: tools[0].isolation: unknown value "proces", did you mean "process"?`,
 		oneTool + "    inputs_from_state: {a: b}\n":                                      `4:28: tools[0].inputs_from_state["a"]: the run's state has no key "a": declare it in agent.state`,
 		"version: 1\nagent: {on_parse_error: feedbak}\n":                                 `2:25: agent.on_parse_error: unknown value "feedbak", did you mean "feedback"?`,
+		"version: 1\nagent: {on_parse_error: ignore}\n":                                  `2:25: agent.on_parse_error: unknown value "ignore"; there are feedback, fail, {text: …}, {module: …}`,
+		"version: 1\nagent: {on_parse_error: {config: {a: 1}}}\n":                        `2:34: agent.on_parse_error.config: is for a module, and there is none: give it as module`,
 		"version: 1\nagent: {on_parse_error: {texte: a}}\n":                              `2:26: agent.on_parse_error: unknown field "texte", did you mean "text"?`,
 		"version: 1\nagent: {on_parse_error: [a]}\n":                                     `2:25: agent.on_parse_error: must be a mapping, found a list`,
 		"version: 1\nagent: {state: {notes: {merge: apend}}}\n":                          `2:32: agent.state["notes"].merge: unknown value "apend", did you mean "append"?`,

@@ -77,7 +77,7 @@ type Model struct {
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// When a model call is made again.
 	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
-	// What tokens cost, for agent.max_cost and the cost in the result.
+	// What a million tokens cost, in any currency, for agent.max_cost and the cost in the result.
 	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// Merged into the body of each request as it is. It cannot replace model, messages, tools,
 	// functions, function_call, stream or n.
@@ -111,7 +111,7 @@ type Fallback struct {
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 	// When a model call is made again. Default: each field as the first model's.
 	Retry Retry `yaml:"retry,omitempty" json:"retry,omitempty"`
-	// What tokens cost. Default: as the first model's.
+	// What a million tokens cost. Default: as the first model's.
 	Prices Prices `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// Merged into the body of each request, instead of the first model's extra.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
@@ -144,11 +144,11 @@ type Compat struct {
 
 // Prices are what a million tokens cost, in any currency.
 type Prices struct {
-	// Tokens of the request.
+	// A million tokens of the request.
 	Input float64 `yaml:"input,omitempty" json:"input,omitempty" jsonschema:"minimum=0,maximum=1000000"`
-	// Those of them that the provider had in its cache. Default: as input.
+	// A million of those that the provider had in its cache. Default: as input.
 	Cached float64 `yaml:"cached,omitempty" json:"cached,omitempty" jsonschema:"minimum=0,maximum=1000000"`
-	// Tokens of the reply.
+	// A million tokens of the reply.
 	Output float64 `yaml:"output,omitempty" json:"output,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 }
 
@@ -158,7 +158,7 @@ type Retry struct {
 	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=1,maximum=20"`
 	// The wait before the second try; it doubles with each further one. Default: 500ms.
 	Initial Duration `yaml:"initial,omitempty" json:"initial,omitempty"`
-	// The longest wait. Default: 30s.
+	// The longest wait that is not the endpoint's own wish: one that it names is waited, up to this or a minute, whichever is longer, and else the call fails at once. Default: 30s.
 	Max Duration `yaml:"max,omitempty" json:"max,omitempty"`
 }
 
@@ -187,7 +187,7 @@ type Agent struct {
 	MaxCallsPerTool map[string]int `yaml:"max_calls_per_tool,omitempty" json:"max_calls_per_tool,omitempty"`
 	// How often in a row the model may make the same calls with the same results, cycles
 	// of up to four steps included: it is warned then, and once more ends the run. Calls
-	// of tools with polling do not count. 0: as often as it likes. Default: 0.
+	// of tools with polling do not count. 2 or more; 0: as often as it likes. Default: 0.
 	MaxRepeatedCalls *int `yaml:"max_repeated_calls,omitempty" json:"max_repeated_calls,omitempty" jsonschema:"minimum=0,maximum=1000"`
 	// What happens at a limit of steps, tokens, cost, tool calls or repeated calls: force
 	// ends the run with a fixed message, generate with one more answer of the model,

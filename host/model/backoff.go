@@ -53,6 +53,7 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 		last.Usage = spent
 		wait, again := b.wait(n, &last)
 		if !again {
+			last.Message = b.refusing(n, &last)
 			return nil, &last
 		}
 		if sink != nil {
@@ -103,6 +104,15 @@ func (b Backoff) wait(n int, e *Error) (time.Duration, bool) {
 		longest += min(longest, b.Max-longest) // twice, and no overflow
 	}
 	return 1 + rand.N(longest), true //nolint:gosec // spreads load, guards nothing
+}
+
+// refusing is what e says, which is the end at attempt n, and that the wait was too
+// long if that is why.
+func (b Backoff) refusing(n int, e *Error) string {
+	if !e.Retryable || n >= b.Attempts || e.Message == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: it asks to wait %s, which is too long", e.Message, e.RetryAfter.Round(time.Millisecond))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

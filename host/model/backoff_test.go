@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,9 +83,12 @@ func TestBackoffObeysAWishUpToAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for wish, attempts := range map[time.Duration]int{50 * time.Second: 2, 2 * time.Minute: 1} {
 			start := time.Now()
-			_, err := model.Backoff{Attempts: 2}.Do(t.Context(), nil, failing(9, model.Error{Retryable: true, RetryAfter: wish}))
+			_, err := model.Backoff{Attempts: 2}.Do(t.Context(), nil, failing(9, model.Error{Message: "slow down", Retryable: true, RetryAfter: wish}))
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Attempts != attempts {
+				t.Errorf("wish %v: error = %v", wish, err)
+			}
+			if told := strings.Contains(err.Error(), "it asks to wait 2m0s, which is too long"); told != (attempts == 1) {
 				t.Errorf("wish %v: error = %v", wish, err)
 			}
 			if waited := time.Since(start); waited != wish*time.Duration(attempts-1) {
