@@ -36,10 +36,10 @@ func (d *driver) settle() {
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
 	queue := d.admit(t)
-	b := &batch{driver: d, step: t.Step, waves: d.waves(t.Plan.Actions), outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool)}
+	b := newBatch(d, t, len(queue))
 	for len(queue) > 0 || b.running > 0 {
 		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
-			i := b.next(t, queue)
+			i := b.next(queue)
 			if i < 0 {
 				break
 			}
@@ -55,10 +55,6 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 		d.emit(refusal(t.Step, a, run.KindCancelled, "The run ended before this call was made."))
 	}
 	d.submit(t)
-}
-
-func slotOf(t *run.Turn, a run.Action) int {
-	return slices.IndexFunc(t.Plan.Actions, func(b run.Action) bool { return b.CallID == a.CallID })
 }
 
 // admit answers the calls that cannot be made and returns the others, in order.
@@ -141,17 +137,38 @@ func refusal(step int, a run.Action, kind run.ErrorKind, why string) run.Returne
 type batch struct {
 	*driver
 	step     int
-	waves    []int // of the plan's actions
+	slots    map[string]int // of the plan's actions, by their ids
+	tools    []*Tool        // of the plan's actions; nil: there is no such tool
+	waves    []int          // of the plan's actions
 	running  int
 	outcomes chan outcome
 	notes    *notes          // progress and log lines
 	busy     map[string]bool // what is used one after the other; see Tool.Turns
+
+	unwritten map[string]*unwritten // by the key
+}
+
+func newBatch(d *driver, t *run.Turn, calls int) *batch {
+	b := &batch{
+		driver: d, step: t.Step, slots: make(map[string]int), waves: d.waves(t.Plan.Actions),
+		outcomes: make(chan outcome, calls), notes: newNotes(), busy: make(map[string]bool), unwritten: make(map[string]*unwritten),
+	}
+	for i := range t.Plan.Actions {
+		a := &t.Plan.Actions[i]
+		b.slots[a.CallID] = i
+		b.tools = append(b.tools, d.tool(a.Tool))
+		if t.Slots[i].Returned == nil {
+			b.expect(i)
+		}
+	}
+	return b
 }
 
 // next is the place of the first call that can be made now, below 0 if none can.
-func (b *batch) next(t *run.Turn, queue []run.Action) int {
+func (b *batch) next(queue []run.Action) int {
 	return slices.IndexFunc(queue, func(a run.Action) bool {
-		return !b.busy[b.tool(a.Tool).Turns] && !b.waits(t, slotOf(t, a))
+		slot := b.slots[a.CallID]
+		return !b.busy[b.tools[slot].Turns] && !b.waits(slot)
 	})
 }
 
@@ -164,12 +181,14 @@ type outcome struct {
 // start records the intent and runs the call in a goroutine that ends by sending
 // its outcome. A call that is repeated after a crash has its intent recorded.
 func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
-	tool, slot := b.tool(a.Tool), slotOf(t, a)
+	slot := b.slots[a.CallID]
+	tool := b.tools[slot]
 	args, _ := tool.fit(a.Input) // that they fit was seen before
 	state := b.state.Seen(b.waves[slot])
 	args, seen, err := tool.fill(args, state)
 	if err != nil {
 		b.emit(refusal(b.step, a, run.KindInvalidArgs, "The run's state does not fit the tool's schema, so it was not run: "+err.Error()))
+		b.settled(slot)
 		return
 	}
 	if !t.Slots[slot].Called {
@@ -208,6 +227,7 @@ func (b *batch) wait() {
 		b.running--
 		delete(b.busy, b.tool(o.action.Tool).Turns)
 		b.emit(b.returned(o))
+		b.settled(b.slots[o.action.CallID])
 	}
 }
 

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/wagent-dev/wagent/host/internal/schema"
@@ -30,52 +29,6 @@ type StateWrite struct {
 	Key   string
 	From  string    // field of the structured result; empty: all of it
 	Merge run.Merge // empty: that of the key
-}
-
-// waves says when each action of a plan may run: after those that write a key which it
-// reads, wherever the model put them. Where they wait for each other, the first goes
-// first. It follows from the plan alone, so it is the same after a crash.
-func (a *Agent) waves(actions []run.Action) []int {
-	waves := make([]int, len(actions))
-	if !slices.ContainsFunc(actions, func(x run.Action) bool { t := a.tool(x.Tool); return t != nil && len(t.Reads) > 0 }) {
-		return waves
-	}
-	left := make([]int, len(actions))
-	for i := range actions {
-		left[i] = i
-	}
-	for wave := 0; len(left) > 0; wave++ {
-		ready := slices.DeleteFunc(slices.Clone(left), func(j int) bool {
-			return slices.ContainsFunc(left, func(i int) bool { return i != j && a.feeds(&actions[i], &actions[j]) })
-		})
-		if len(ready) == 0 {
-			ready = left[:1:1]
-		}
-		for _, i := range ready {
-			waves[i] = wave
-		}
-		left = slices.DeleteFunc(slices.Clone(left), func(i int) bool { return slices.Contains(ready, i) })
-	}
-	return waves
-}
-
-// feeds says that one call writes what another reads.
-func (a *Agent) feeds(writer, reader *run.Action) bool {
-	w, r := a.tool(writer.Tool), a.tool(reader.Tool)
-	return w != nil && r != nil && slices.ContainsFunc(w.Writes, func(out StateWrite) bool {
-		return slices.ContainsFunc(r.Reads, func(in StateRead) bool { return in.Key == out.Key })
-	})
-}
-
-// waits says that a call must not be made yet: one of an earlier wave, which writes what
-// it reads, has no result.
-func (b *batch) waits(t *run.Turn, j int) bool {
-	for i := range t.Plan.Actions {
-		if b.waves[i] < b.waves[j] && t.Slots[i].Returned == nil && b.feeds(&t.Plan.Actions[i], &t.Plan.Actions[j]) {
-			return true
-		}
-	}
-	return false
 }
 
 // hidden says that the model gave an argument that is not its to give.
