@@ -31,7 +31,9 @@ type StateWrite struct {
 	Merge run.Merge // empty: that of the key
 }
 
-// hidden says that the model gave an argument that is not its to give.
+// hidden says that the model gave an argument that is not its to give. Many a guest takes
+// names that differ in capitals alone for the same, the last one wins, and "uſer" is
+// "user" to them: such a name is the argument too, unless the tool has it beside it.
 func (t *Tool) hidden(args json.RawMessage) (argument string, given bool) {
 	if len(t.Reads) == 0 {
 		return "", false
@@ -41,11 +43,22 @@ func (t *Tool) hidden(args json.RawMessage) (argument string, given bool) {
 		return "", false
 	}
 	for _, r := range t.Reads {
-		if _, ok := fields[r.Argument]; ok && r.Argument != "" {
-			return r.Argument, true
+		for name := range fields {
+			if r.Argument != "" && (name == r.Argument || (strings.EqualFold(name, r.Argument) && !t.has(name))) {
+				return r.Argument, true
+			}
 		}
 	}
 	return "", false
+}
+
+// has says that the model is shown an argument of this name.
+func (t *Tool) has(argument string) bool {
+	var shown struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	err := json.Unmarshal(t.Definition.Parameters, &shown)
+	return err == nil && shown.Properties[argument] != nil
 }
 
 // fill returns the arguments with those that come from the state, and what of the state

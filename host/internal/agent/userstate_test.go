@@ -110,6 +110,25 @@ func TestAnArgumentOfTheStateIsNotTheModelsToGive(t *testing.T) {
 	}
 }
 
+// A guest in Go, and many another, takes a name in other capitals for the argument, and
+// of two the last.
+func TestAnArgumentOfTheStateIsNotGivenUnderAnotherSpelling(t *testing.T) {
+	shown := json.RawMessage(`{"type":"object","properties":{"User":{"type":"string"}}}`)
+	for args, given := range map[string]bool{
+		`{"uſer":"mine"}`: true, `{"USER":"mine"}`: true, `{"\u0075sEr":"mine"}`: true, `{"user":"mine"}`: true,
+		`{"User":"mine"}`: false, `{"username":"mine"}`: false,
+	} {
+		box := &keeper{seen: map[string]string{}}
+		_, got := finish(t, t.Context(), stateful(t, says(calls("r "+args), text("done")), box, func(a *agent.Agent) {
+			a.Tools[0].Definition.Parameters = shown
+			a.Tools[0].Reads = []agent.StateRead{{Key: "notes", Argument: "user"}}
+		}))
+		if s := got.Steps[0]; s.IsError != given || (box.seen["r"] == "") != given {
+			t.Errorf("%s: the tool saw %q: %+v", args, box.seen["r"], s)
+		}
+	}
+}
+
 func TestAWriteThatDoesNotFitIsAnErrorAndWritesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		write agent.StateWrite
