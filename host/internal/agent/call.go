@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -175,7 +174,6 @@ func (b *batch) next(queue []run.Action) int {
 type outcome struct {
 	action run.Action
 	result Result
-	state  map[string]json.RawMessage // that the call saw
 }
 
 // start records the intent and runs the call in a goroutine that ends by sending
@@ -184,8 +182,7 @@ func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	slot := b.slots[a.CallID]
 	tool := b.tools[slot]
 	args, _ := tool.fit(a.Input) // that they fit was seen before
-	state := b.state.Seen(b.waves[slot])
-	args, seen, err := tool.fill(args, state)
+	args, seen, err := tool.fill(args, b.state.Seen(b.waves[slot]))
 	if err != nil {
 		b.emit(refusal(b.step, a, run.KindInvalidArgs, "The run's state does not fit the tool's schema, so it was not run: "+err.Error()))
 		b.settled(slot)
@@ -212,7 +209,7 @@ func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
 	if tool.Turns != "" {
 		b.busy[tool.Turns] = true
 	}
-	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c), state} }()
+	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
 }
 
 // wait handles what arrives: notes, or an outcome after the notes that came
@@ -259,7 +256,7 @@ func (b *batch) returned(o outcome) run.Returned {
 	var writes []run.Write
 	if r.Kind == "" {
 		var err error
-		if writes, err = b.writes(b.tool(o.action.Tool), &r, o.state); err != nil {
+		if writes, err = b.writes(b.tool(o.action.Tool), o.action.CallID, &r); err != nil {
 			r.Kind = run.KindInvalidResult
 			r.Content = model.TextParts("The tool ran, but its result does not fit the run's state and was dropped: " + err.Error())
 		}

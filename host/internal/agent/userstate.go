@@ -94,28 +94,46 @@ func (t *Tool) fill(args json.RawMessage, state map[string]json.RawMessage) (jso
 	return full, seen, nil
 }
 
-// writes is what a result writes to the state, as the call saw it. The error says why it
-// does not fit, and then nothing is written.
-func (d *driver) writes(t *Tool, r *Result, seen map[string]json.RawMessage) ([]run.Write, error) {
+// maxKept is how long the value of a key may become by writes, in bytes: a tool that
+// appends with each call does so without end.
+const maxKept = 4 << 20
+
+// writes is what the result of a call writes to the state. The error says why the state
+// would not fit with it, and then nothing is written.
+func (d *driver) writes(t *Tool, callID string, r *Result) ([]run.Write, error) {
 	var out []run.Write
 	for _, w := range t.Writes {
 		value, ok := w.value(r)
 		if !ok {
 			continue
 		}
-		key := d.State[w.Key]
-		write := run.Write{Key: w.Key, Value: value, Merge: key.Merge}
+		write := run.Write{Key: w.Key, Value: value, Merge: d.State[w.Key].Merge}
 		if w.Merge != "" {
 			write.Merge = w.Merge
 		}
-		if key.Schema != nil {
-			if err := key.Schema.CheckValue(write.Merged(seen[w.Key])); err != nil {
-				return nil, fmt.Errorf("state key %q: %w", w.Key, err)
-			}
-		}
 		out = append(out, write)
 	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	// With what others of the step have written: each alone may fit, and all not.
+	state := d.state.Would(callID, out)
+	for _, w := range out {
+		if err := d.State[w.Key].fits(state[w.Key]); err != nil {
+			return nil, fmt.Errorf("state key %q: %w", w.Key, err)
+		}
+	}
 	return out, nil
+}
+
+func (k StateKey) fits(value json.RawMessage) error {
+	switch {
+	case len(value) > maxKept:
+		return fmt.Errorf("its value would be longer than %d MiB", maxKept>>20)
+	case k.Schema == nil:
+		return nil
+	}
+	return k.Schema.CheckValue(value)
 }
 
 // value takes the value out of a result. A result without structure is its text.

@@ -156,6 +156,40 @@ func TestAWriteThatDoesNotFitIsAnErrorAndWritesNothing(t *testing.T) {
 	}
 }
 
+// What each of several calls appends may fit, and all of it not.
+func TestCallsOfAStepWriteNoMoreThanFitsTogether(t *testing.T) {
+	for name, c := range map[string]struct{ schema, want string }{
+		"too many":     {`{"type":"array","maxItems":2}`, `["w","w"]`},
+		"the same":     {`{"type":"array","uniqueItems":true}`, `["w"]`},
+		"all of them":  {`{"type":"array","maxItems":4}`, `["w","w","w"]`},
+		"of no schema": {`{}`, `["w","w","w"]`},
+	} {
+		a := stateful(t, says(calls("w", "w", "w"), text("done")), &keeper{seen: map[string]string{}}, func(a *agent.Agent) {
+			a.State["notes"] = agent.StateKey{Schema: compiled(t, c.schema), Merge: run.Append}
+		})
+		if _, got := finish(t, t.Context(), a); string(got.State["notes"]) != c.want {
+			t.Errorf("%s: %s", name, got.State["notes"])
+		}
+	}
+}
+
+// A tool that appends with each call does not fill the memory.
+func TestAKeyWithoutASchemaHasAnEnd(t *testing.T) {
+	big := json.RawMessage(`"` + strings.Repeat("a", 1<<20) + `"`)
+	edit := func(a *agent.Agent) {
+		a.State["any"] = agent.StateKey{Merge: run.Append}
+		a.Tools[1].Writes = []agent.StateWrite{{Key: "any"}}
+		a.Box = boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Structured: big} })
+	}
+	_, got := finish(t, t.Context(), stateful(t, says(calls("w", "w"), calls("w", "w"), calls("w"), text("done")), nil, edit))
+	if n := len(got.State["any"]); n > 4<<20 || n < 3<<20 {
+		t.Errorf("%d bytes", n)
+	}
+	if s := got.Steps[4]; s.ErrorKind != run.KindInvalidResult || !strings.Contains(s.Observation, "4 MiB") {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A result without structure is its text, read as JSON where it is an object or a list.
 func TestATextIsWrittenAsWhatItIs(t *testing.T) {
 	for said, want := range map[string]string{`hello`: `"hello"`, `["a","b"]`: `["a","b"]`, ` {"a": 1} `: `{"a":1}`, `7`: `"7"`, `{no`: `"{no"`} {
