@@ -215,6 +215,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 	}
 	d.unanswered = model.Usage{}
 	d.shown.Reset()
+	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
 		m.ToolCalls = d.nameCalls(step, m.ToolCalls)
 		body.Message = &m
@@ -240,12 +241,13 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 		if len(c.Arguments) == 0 {
 			c.Arguments = []byte("{}")
 		}
-		if !isObject(c.Arguments) {
+		if problem := unfit(c.Arguments); problem != "" {
 			if c.Invalid == nil {
-				c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: "not a JSON object"}
+				c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: problem}
 			}
 			c.Arguments = []byte("{}")
 		}
+		c.Extra = kept(c.Extra)
 		named[i] = c
 	}
 	return named
@@ -254,10 +256,25 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 // maxRaw is how much is kept of arguments that cannot be read, in bytes.
 const maxRaw = 2 << 10
 
-// isObject says that arguments are what a model promises of them; what is not
-// JSON could not be stored.
-func isObject(args json.RawMessage) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte("{")) && json.Valid(args)
+// unfit says why arguments are not what a model promises of them, or "". What is not
+// JSON, and what is too deep, could not be stored.
+func unfit(args json.RawMessage) string {
+	switch {
+	case !bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte("{")) || !json.Valid(args):
+		return "not a JSON object"
+	case planner.TooDeep(args):
+		return fmt.Sprintf("more than %d arrays and objects inside each other", planner.MaxDepth)
+	}
+	return ""
+}
+
+// kept is what a provider wants back that nobody here reads: all of it, or nothing where
+// it could not be stored.
+func kept(extra json.RawMessage) json.RawMessage {
+	if !json.Valid(extra) || planner.TooDeep(extra) {
+		return nil
+	}
+	return extra
 }
 
 // freeID returns id, or a variant of it when an earlier run of the same

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -245,5 +247,40 @@ func TestLogLinesThatNoMemoryIsKeptForAreCounted(t *testing.T) {
 	}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
+	}
+}
+
+// What a model nests ten thousand deep can be read by encoding/json, and not be written
+// with anything around it: a run with that would be lost.
+func TestWhatAModelNestsTooDeepIsNotKept(t *testing.T) {
+	deep := `{"a":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + `}`
+	native, extra := calls("a "+deep), text("done")
+	extra.Message.Extra = json.RawMessage(deep)
+	native.Message.ToolCalls[0].Extra = json.RawMessage(deep)
+	asJSON := `{"action":"a","action_input":` + deep + `}`
+	asReact := "Action: a\nAction Input: "
+	for name, c := range map[string]struct {
+		planner planner.Planner
+		replies []*model.Reply
+		kind    run.ErrorKind
+	}{
+		"arguments":     {planner.Tools{}, []*model.Reply{native, extra}, run.KindInvalidArgs},
+		"json":          {planner.JSON{}, []*model.Reply{text(asJSON), text(`{"action":"Final Answer","action_input":"done"}`)}, run.KindParseError},
+		"a json answer": {planner.JSON{}, []*model.Reply{text(`{"action":"Final Answer","action_input":` + deep + `}`), text(`{"action":"Final Answer","action_input":"done"}`)}, run.KindParseError},
+		"react":         {planner.React{}, []*model.Reply{text(asReact + deep), text("Final Answer: done")}, run.KindParseError},
+	} {
+		a := newAgent(t, says(c.replies...), func(a *agent.Agent) { a.Planner = c.planner })
+		events, got := finish(t, t.Context(), a)
+		for _, e := range events {
+			if _, err := json.Marshal(e); err != nil {
+				t.Errorf("%s: %T: %v", name, e.Body, err)
+			}
+		}
+		if _, err := json.Marshal(got); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got.Output != "done" || got.Steps[0].ErrorKind != c.kind {
+			t.Errorf("%s: %s %+v", name, got.Output, got.Steps)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
-	m.ToolCalls = nil
+	m.ToolCalls, m.Extra = nil, kept(m.Extra)
 	usage := r.Usage.Add(r.Retried)
 	body := run.Replied{
 		Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
