@@ -253,7 +253,7 @@ func TestLogLinesThatNoMemoryIsKeptForAreCounted(t *testing.T) {
 // What a model nests ten thousand deep can be read by encoding/json, and not be written
 // with anything around it: a run with that would be lost.
 func TestWhatAModelNestsTooDeepIsNotKept(t *testing.T) {
-	deep := `{"a":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + `}`
+	deep := `{"a":` + strings.Repeat("[", 9997) + strings.Repeat("]", 9997) + `}`
 	native, extra := calls("a "+deep), text("done")
 	extra.Message.Extra = json.RawMessage(deep)
 	native.Message.ToolCalls[0].Extra = json.RawMessage(deep)
