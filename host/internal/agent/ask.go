@@ -345,17 +345,25 @@ func nonNil(a []run.Action) []run.Action {
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
 	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String()}
-	spent := d.unanswered
-	d.unanswered = model.Usage{}
+	spent := d.wasted(err)
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
-		spent = spent.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
 		if me.Partial != "" {
 			f.Partial = me.Partial
 		}
 	}
 	d.emit(run.Failed{Err: f, Usage: spent, Cost: d.Prices.Cost(spent)})
+}
+
+// wasted is what was spent and came to nothing, by a call that ended with err included.
+func (d *driver) wasted(err error) model.Usage {
+	spent := d.unanswered
+	d.unanswered = model.Usage{}
+	if me, ok := errors.AsType[*model.Error](err); ok {
+		spent = spent.Add(me.Usage)
+		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+	}
+	return spent
 }
 
 // oneLine returns the text of err without line breaks.
