@@ -16,7 +16,7 @@ var ErrChanged = errors.New("the manifest has changed since the run was begun")
 // One that was broken off continues where it was: a call whose outcome was not stored is
 // not made again. One that has ended, at a limit, by an interruption, by a failure or by
 // itself, is opened again: its limits begin anew, and where the model had the last word
-// it is asked to go on. Errors wrap [run.ErrNotFound] and [ErrChanged].
+// it is asked to go on. The Budget that the run was begun with holds. Errors wrap [run.ErrNotFound] and [ErrChanged].
 func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		ctx, leave, err := h.enter(ctx)
@@ -34,7 +34,7 @@ func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error
 			yield(run.Event{}, fmt.Errorf("run %s: %w", id, ErrChanged))
 			return
 		}
-		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...)}
+		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...), Budget: s.Budget}
 		a, _, err := h.prepare(&in)
 		if err != nil {
 			yield(run.Event{}, err)
