@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -283,4 +284,25 @@ func TestWhatAModelNestsTooDeepIsNotKept(t *testing.T) {
 			t.Errorf("%s: %s %+v", name, got.Output, got.Steps)
 		}
 	}
+}
+
+// Looking at the arguments of one call may take a fifth of a second, and a reply has a
+// thousand of them.
+func TestARunIsCancelledWhileItsCallsAreLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgent(t, says(calls(slices.Repeat([]string{"a"}, 1000)...)), func(a *agent.Agent) {
+			a.Tools[0].Fit = func(args json.RawMessage) (json.RawMessage, error) {
+				time.Sleep(200 * time.Millisecond)
+				return args, nil
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, got := finish(t, ctx, a)
+		if took := time.Since(began); took > 2*time.Second || got.ExitReason != run.ExitInterrupted || len(got.Steps) != 1000 {
+			t.Errorf("%s after %v, %d steps", got.ExitReason, took, len(got.Steps))
+		}
+		checkPairs(t, got.Messages)
+	})
 }

@@ -34,7 +34,7 @@ func (d *driver) settle() {
 // call runs the calls of a step, at most Parallel at a time. It returns when
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
-	queue := d.admit(t)
+	queue := d.admit(ctx, t)
 	b := newBatch(d, t, len(queue))
 	for len(queue) > 0 || b.running > 0 {
 		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
@@ -56,11 +56,17 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 	d.submit(t)
 }
 
-// admit answers the calls that cannot be made and returns the others, in order.
-func (d *driver) admit(t *run.Turn) []run.Action {
+// admit answers the calls that cannot be made and returns the others, in order. To look
+// at the arguments of a call takes time, and a reply may have a thousand: those that are
+// left when ctx ends are returned unseen, and are not to be made.
+func (d *driver) admit(ctx context.Context, t *run.Turn) []run.Action {
 	var queue []run.Action
 	for i, a := range t.Plan.Actions {
 		if t.Slots[i].Returned != nil || t.Output(a.CallID) {
+			continue
+		}
+		if ctx.Err() != nil {
+			queue = append(queue, a)
 			continue
 		}
 		if kind, why := d.refuse(t.Reply.Message, i, a); kind != "" {
