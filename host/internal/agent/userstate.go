@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/internal/schema"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
@@ -153,11 +154,11 @@ func (w *StateWrite) value(r *Result) (json.RawMessage, bool) {
 	return v, ok
 }
 
-// textValue is the text of a result as JSON: what it is, where it is an object or a list,
-// else a string.
+// textValue is the text of a result as JSON: what it is, where it is an object or a list
+// that can be stored, else a string.
 func textValue(r *Result) json.RawMessage {
 	text := model.PartsText(r.Content)
-	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) {
+	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) && !planner.TooDeep([]byte(trimmed)) {
 		return json.RawMessage(trimmed)
 	}
 	out, err := json.Marshal(text)

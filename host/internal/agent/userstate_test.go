@@ -190,6 +190,26 @@ func TestAKeyWithoutASchemaHasAnEnd(t *testing.T) {
 	}
 }
 
+// encoding/json reads lists nested ten thousand deep, and writes none with anything
+// around it: a tool's text must not make a state that cannot be stored.
+func TestATextThatIsNestedTooDeepIsWrittenAsAString(t *testing.T) {
+	deep := strings.Repeat("[", 9999) + strings.Repeat("]", 9999)
+	edit := func(a *agent.Agent) {
+		a.State["any"] = agent.StateKey{Merge: run.Replace}
+		a.Tools[1].Writes = []agent.StateWrite{{Key: "any"}}
+		a.Box = boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Content: model.TextParts(deep)} })
+	}
+	events, got := finish(t, t.Context(), stateful(t, says(calls("w"), text("done")), nil, edit))
+	if string(got.State["any"]) != `"`+deep+`"` {
+		t.Errorf("%.20s", got.State["any"])
+	}
+	for _, e := range events {
+		if _, err := json.Marshal(e); err != nil {
+			t.Errorf("%T: %v", e.Body, err)
+		}
+	}
+}
+
 // A result without structure is its text, read as JSON where it is an object or a list.
 func TestATextIsWrittenAsWhatItIs(t *testing.T) {
 	for said, want := range map[string]string{`hello`: `"hello"`, `["a","b"]`: `["a","b"]`, ` {"a": 1} `: `{"a":1}`, `7`: `"7"`, `{no`: `"{no"`} {
