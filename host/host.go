@@ -69,6 +69,7 @@ type Host struct {
 	mu     sync.Mutex
 	closed bool
 	users  map[*int]context.CancelFunc // runs and calls under way
+	runs   map[run.ID]bool             // that are under way
 	idle   sync.WaitGroup
 }
 
@@ -131,7 +132,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, weak: o.WeakIsolation, store: o.Store, ceiling: o.Ceiling,
 		now: o.Now, getenv: o.Getenv, log: o.Logger,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
-		box:    make(toolbox), users: make(map[*int]context.CancelFunc), late: o.Late,
+		box:    make(toolbox), users: make(map[*int]context.CancelFunc), runs: make(map[run.ID]bool), late: o.Late,
 	}
 }
 
@@ -191,6 +192,24 @@ func (h *Host) enter(ctx context.Context) (_ context.Context, leave func(), _ er
 	}, nil
 }
 
+// ErrRunning says that the run is under way in this host.
+var ErrRunning = errors.New("the run is under way")
+
+// begin notes that a run is under way until end is called, unless it is already.
+func (h *Host) begin(id run.ID) (end func(), _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs[id] {
+		return nil, fmt.Errorf("run %s: %w", id, ErrRunning)
+	}
+	h.runs[id] = true
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.runs, id)
+	}, nil
+}
+
 // Run runs the agent and yields what happens. The last item is an event with
 // body [run.Finished] or [run.Failed], or, when the run could not be begun or
 // its store failed, an error. Breaking out of the loop stops what runs and
@@ -208,6 +227,12 @@ func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
 			yield(run.Event{}, err)
 			return
 		}
+		end, err := h.begin(in.ID)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		defer end()
 		// However the loop ends, and if it panics: the guests of a run end with it.
 		session := h.engine.NewSession()
 		defer session.Close()

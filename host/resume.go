@@ -16,7 +16,9 @@ var ErrChanged = errors.New("the manifest has changed since the run was begun")
 // One that was broken off continues where it was: a call whose outcome was not stored is
 // not made again. One that has ended, at a limit, by an interruption, by a failure or by
 // itself, is opened again: its limits begin anew, and where the model had the last word
-// it is asked to go on. The Budget that the run was begun with holds. Errors wrap [run.ErrNotFound] and [ErrChanged].
+// it is asked to go on. The Budget that the run was begun with holds. One that is under
+// way in this host, until the loop over it has ended, is not touched. Errors wrap
+// [run.ErrNotFound], [ErrChanged] and [ErrRunning].
 func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		ctx, leave, err := h.enter(ctx)
@@ -25,6 +27,12 @@ func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error
 			return
 		}
 		defer leave()
+		end, err := h.begin(id)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		defer end()
 		s, err := run.Load(ctx, h.store, id)
 		if err != nil {
 			yield(run.Event{}, fmt.Errorf("loading run %s: %w", id, err))
