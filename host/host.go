@@ -19,6 +19,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,6 +73,7 @@ type Host struct {
 	mu     sync.Mutex
 	closed bool
 	users  map[*int]context.CancelFunc // runs and calls under way
+	runs   map[run.ID]bool             // that are under way
 	idle   sync.WaitGroup
 }
 
@@ -134,7 +136,7 @@ func newHost(m *manifest.Manifest, opts *Options) *Host {
 		manifest: m, cache: o.CacheDir, memory: o.ToolMemory, weak: o.WeakIsolation, store: o.Store, ceiling: o.Ceiling,
 		now: o.Now, getenv: o.Getenv, log: o.Logger,
 		models: models{manifest: m, given: o.Model, log: o.Logger},
-		box:    make(toolbox), users: make(map[*int]context.CancelFunc), late: o.Late,
+		box:    make(toolbox), users: make(map[*int]context.CancelFunc), runs: make(map[run.ID]bool), late: o.Late,
 	}
 }
 
@@ -194,12 +196,31 @@ func (h *Host) enter(ctx context.Context) (_ context.Context, leave func(), _ er
 	}, nil
 }
 
+// ErrRunning says that the run is under way in this host.
+var ErrRunning = errors.New("the run is under way")
+
+// begin notes that a run is under way until end is called, unless it is already.
+func (h *Host) begin(id run.ID) (end func(), _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs[id] {
+		return nil, fmt.Errorf("run %s: %w", id, ErrRunning)
+	}
+	h.runs[id] = true
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.runs, id)
+	}, nil
+}
+
 // Run runs the agent and yields what happens. The last item is an event with
 // body [run.Finished] or [run.Failed], or, when the run could not be begun or
 // its store failed, an error. Breaking out of the loop stops what runs and
 // leaves the run unended in the store.
 func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
-	return h.driven(ctx, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
+	in.ID = cmp.Or(in.ID, run.NewID())
+	return h.driven(ctx, in.ID, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
 		a, prompted, err := h.prepare(&in)
 		if err != nil {
 			return nil, nil, err
@@ -208,8 +229,9 @@ func (h *Host) Run(ctx context.Context, in Input) iter.Seq2[run.Event, error] {
 	})
 }
 
-// driven is a run that prepare makes, with the guests that live as long as it does.
-func (h *Host) driven(ctx context.Context, prepare func(context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error)) iter.Seq2[run.Event, error] {
+// driven is the run of this id that prepare makes, with the guests that live as long as it
+// does.
+func (h *Host) driven(ctx context.Context, id run.ID, prepare func(context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error)) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		ctx, leave, err := h.enter(ctx)
 		if err != nil {
@@ -217,6 +239,12 @@ func (h *Host) driven(ctx context.Context, prepare func(context.Context) (*agent
 			return
 		}
 		defer leave()
+		end, err := h.begin(id)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		defer end()
 		a, events, err := prepare(ctx)
 		if err != nil {
 			yield(run.Event{}, err)

@@ -59,17 +59,8 @@ type Input struct {
 	Budget   Budget
 }
 
-// Budget replaces limits of the manifest for one run.
-type Budget struct {
-	MaxSteps    *int          // nil: the manifest's; 0: no model call is made
-	MaxDuration time.Duration // 0: the manifest's
-
-	// Limits of what the run uses, 0: the manifest's. MaxCost is in the currency of the
-	// manifest's prices, without which nothing costs anything.
-	MaxTotalTokens int64
-	MaxCost        float64
-	MaxToolCalls   int
-}
+// Budget replaces limits of the manifest for one run, also when it is resumed.
+type Budget = run.Budget
 
 // Text returns the input that is one user message.
 func Text(prompt string) Input {

@@ -34,6 +34,7 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 	a := h.loop(in.Budget)
 	a.Model, a.Output = mod, h.outputOf(mod)
 	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Messages: msgs, Tools: []string{}}
+	p.Budget = keep(in.Budget)
 	if p.State, err = h.givenState(in.State); err != nil {
 		return nil, run.Prompted{}, err
 	}
@@ -123,12 +124,24 @@ func (h *Host) loop(b Budget) *agent.Agent {
 		Repeats: *m.Agent.MaxRepeatedCalls,
 	}
 	a.Prices = pricesOf(m.Model.Prices)
-	b.over(a)
+	budget(a, &b)
 	return a
 }
 
-// over puts the budget's limits in place of the manifest's.
-func (b *Budget) over(a *agent.Agent) {
+// keep returns a budget for the record of the run, nil for none.
+func keep(b Budget) *Budget {
+	if b == (Budget{}) {
+		return nil
+	}
+	if b.MaxSteps != nil { // which is the caller's
+		steps := *b.MaxSteps
+		b.MaxSteps = &steps
+	}
+	return &b
+}
+
+// budget puts the limits of a run in place of the manifest's.
+func budget(a *agent.Agent, b *Budget) {
 	if b.MaxSteps != nil {
 		a.MaxSteps = *b.MaxSteps
 	}

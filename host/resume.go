@@ -17,9 +17,11 @@ var ErrChanged = errors.New("the manifest has changed since the run was begun")
 // One that was broken off continues where it was: a call whose outcome was not stored is
 // not made again. One that has ended, at a limit, by an interruption, by a failure or by
 // itself, is opened again: its limits begin anew, and where the model had the last word
-// it is asked to go on. Errors wrap [run.ErrNotFound] and [ErrChanged].
+// it is asked to go on. The Budget that the run was begun with holds. One that is under
+// way in this host, until the loop over it has ended, is not touched. Errors wrap
+// [run.ErrNotFound], [ErrChanged] and [ErrRunning].
 func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error] {
-	return h.driven(ctx, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
+	return h.driven(ctx, id, func(ctx context.Context) (*agent.Agent, iter.Seq2[run.Event, error], error) {
 		s, err := run.Load(ctx, h.store, id)
 		if err != nil {
 			return nil, nil, fmt.Errorf("loading run %s: %w", id, err)
@@ -27,7 +29,8 @@ func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error
 		if s.Manifest != h.manifest.Digest {
 			return nil, nil, fmt.Errorf("run %s: %w", id, ErrChanged)
 		}
-		a, _, err := h.prepare(&Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...)})
+		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...), Budget: s.Budget}
+		a, _, err := h.prepare(&in)
 		if err != nil {
 			return nil, nil, err
 		}

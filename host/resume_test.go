@@ -36,6 +36,35 @@ func TestARunOfTheStoreIsResumed(t *testing.T) {
 	}
 }
 
+// The limits that a run was begun with hold after it was broken off.
+func TestABudgetHoldsWhenARunIsResumed(t *testing.T) {
+	three := 3
+	for reason, budget := range map[run.ExitReason]host.Budget{
+		run.ExitMaxSteps:       {MaxSteps: &three},
+		run.ExitTokenBudget:    {MaxTotalTokens: 20},
+		run.ExitCostBudget:     {MaxCost: 20},
+		run.ExitToolCallBudget: {MaxToolCalls: 2},
+	} {
+		count := modeltest.Calls(modeltest.Call("word_count", `{"text":"a b"}`))
+		m := modeltest.New(count, count, count, count, count, count, count, modeltest.Text("2"))
+		yaml := "version: 1\nname: a\nmodel: {name: m, prices: {input: 1000000, output: 1000000}}\ntools:\n  - module: ./word_count.wasm\n"
+		h := open(t, yaml, host.Options{Model: m})
+		in := host.Text("count")
+		in.ID, in.Budget = "r", budget
+		for e, err := range h.Run(t.Context(), in) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.Body.(run.Ended); ok {
+				break
+			}
+		}
+		if got := last(t, h.Resume(t.Context(), "r")); got.ExitReason != reason {
+			t.Errorf("%s: %s after %d steps, %+v", reason, got.ExitReason, got.StepCount, got.TokenUsage)
+		}
+	}
+}
+
 // last is what a run comes to.
 func last(t *testing.T, events iter.Seq2[run.Event, error]) *run.Result {
 	t.Helper()

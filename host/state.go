@@ -110,9 +110,6 @@ func (h *Host) givenState(values map[string]any) (map[string]json.RawMessage, er
 		}
 		out[name] = raw
 	}
-	if agent.StateSize(out) > agent.MaxState {
-		return nil, fmt.Errorf("the values for the run's state are larger than %d MiB", agent.MaxState>>20)
-	}
 	return out, nil
 }
 

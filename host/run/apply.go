@@ -65,6 +65,9 @@ func (s *State) fold(b Body) error {
 		s.Messages = append(s.Messages, b.Messages...)
 		s.Given = len(s.Messages)
 		s.User = maps.Clone(b.State)
+		if b.Budget != nil {
+			s.Budget = *b.Budget
+		}
 	case Began:
 		return s.began(b)
 	case Replied:

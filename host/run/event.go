@@ -55,6 +55,8 @@ type Prompted struct {
 	Tools    []string        `json:"tools,omitempty"` // names of the tools in force
 	// State is what the keys of the run's state have at first.
 	State map[string]json.RawMessage `json:"state,omitempty"`
+	// Budget is limits in the place of the agent's; nil: there are none.
+	Budget *Budget `json:"budget,omitempty"`
 }
 
 // Began opens a step: a model call is about to be made.

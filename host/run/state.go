@@ -21,6 +21,7 @@ type State struct {
 	Agent    string
 	Manifest string
 	Tools    []string
+	Budget   Budget // limits in the place of the agent's
 
 	Messages      []model.Message
 	Given         int // messages that the run began with, the first of Messages

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -62,6 +63,22 @@ func (s *State) Seen(wave int) map[string]json.RawMessage {
 	return merged(s.User, s.Turn.Slots, wave)
 }
 
+// Would returns the state that the step under way comes to when a call of it, which has
+// no result yet, writes this: with what the calls before and behind it have written so
+// far. The caller must not change it.
+func (s *State) Would(callID string, writes []Write) map[string]json.RawMessage {
+	if s.Turn == nil || s.Turn.Ended || s.Turn.Plan == nil {
+		return s.User
+	}
+	slots := slices.Clone(s.Turn.Slots)
+	for i := range s.Turn.Plan.Actions {
+		if s.Turn.Plan.Actions[i].CallID == callID {
+			slots[i].Returned = &Returned{Writes: writes}
+		}
+	}
+	return merged(s.User, slots, math.MaxInt)
+}
+
 // merged returns user with what the slots below wave wrote. Calls of one wave count in
 // their order and not in that in which they ended, which is another each time.
 func merged(user map[string]json.RawMessage, slots []Slot, wave int) map[string]json.RawMessage {
@@ -79,7 +96,7 @@ func merged(user map[string]json.RawMessage, slots []Slot, wave int) map[string]
 	if out == nil {
 		out = make(map[string]json.RawMessage)
 	}
-	lists := make(map[string][]json.RawMessage) // that were appended to, written down at last
+	lists := make(map[string][]json.RawMessage) // of keys that were appended to: each is written once
 	for _, s := range writers {
 		for _, w := range s.Returned.Writes {
 			if w.Merge != Append {
@@ -94,8 +111,8 @@ func merged(user map[string]json.RawMessage, slots []Slot, wave int) map[string]
 		}
 	}
 	for key, list := range lists {
-		if v, err := json.Marshal(list); err == nil { // it was JSON when it was written
-			out[key] = v
+		if raw, err := json.Marshal(list); err == nil { // it was JSON when it was written
+			out[key] = raw
 		}
 	}
 	return out

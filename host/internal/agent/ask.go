@@ -218,6 +218,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 	}
 	d.unanswered = model.Usage{}
 	d.shown.Reset()
+	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
 		m.ToolCalls = d.nameCalls(step, m.ToolCalls)
 		body.Message = &m
@@ -241,6 +242,7 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 		}
 		c.ID = d.freeID("call_" + strconv.Itoa(step) + "_" + strconv.Itoa(i+1))
 		mendArguments(&c)
+		c.Extra = kept(c.Extra)
 		named[i] = c
 	}
 	return named
@@ -249,26 +251,43 @@ func (d *driver) nameCalls(step int, calls []model.ToolCall) []model.ToolCall {
 // mendArguments makes arguments of a call that are no object into one, keeps what
 // they were, and reports whether they could not be read. None stand for no arguments.
 func mendArguments(c *model.ToolCall) (mended bool) {
-	switch {
-	case len(c.Arguments) == 0:
+	if len(c.Arguments) == 0 {
 		c.Arguments = []byte("{}")
-	case !isObject(c.Arguments):
-		if c.Invalid == nil {
-			c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: "not a JSON object"}
-		}
-		c.Arguments = []byte("{}")
-		return true
+		return false
 	}
-	return false
+	problem := unfit(c.Arguments)
+	if problem == "" {
+		return false
+	}
+	if c.Invalid == nil {
+		c.Invalid = &model.InvalidArgs{Raw: strings.ToValidUTF8(string(c.Arguments[:min(len(c.Arguments), maxRaw)]), ""), Problem: problem}
+	}
+	c.Arguments = []byte("{}")
+	return true
 }
 
 // maxRaw is how much is kept of arguments that cannot be read, in bytes.
 const maxRaw = 2 << 10
 
-// isObject says that arguments are what a model promises of them; what is not
-// JSON could not be stored.
-func isObject(args json.RawMessage) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte("{")) && json.Valid(args)
+// unfit says why arguments are not what a model promises of them, or "". What is not
+// JSON, and what is too deep, could not be stored.
+func unfit(args json.RawMessage) string {
+	switch {
+	case !bytes.HasPrefix(bytes.TrimLeft(args, " \t\r\n"), []byte("{")) || !json.Valid(args):
+		return "not a JSON object"
+	case planner.TooDeep(args):
+		return fmt.Sprintf("more than %d arrays and objects inside each other", planner.MaxDepth)
+	}
+	return ""
+}
+
+// kept is what a provider wants back that nobody here reads: all of it, or nothing where
+// it could not be stored.
+func kept(extra json.RawMessage) json.RawMessage {
+	if !json.Valid(extra) || planner.TooDeep(extra) {
+		return nil
+	}
+	return extra
 }
 
 // freeID returns id, or a variant of it when an earlier run of the same
@@ -339,17 +358,25 @@ func nonNil(a []run.Action) []run.Action {
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
 	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String()}
-	spent := d.unanswered
-	d.unanswered = model.Usage{}
+	spent := d.wasted(err)
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
-		spent = spent.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
 		if me.Partial != "" {
 			f.Partial = me.Partial
 		}
 	}
 	d.emit(run.Failed{Err: f, Usage: spent, Cost: d.Prices.Cost(spent)})
+}
+
+// wasted is what was spent and came to nothing, by a call that ended with err included.
+func (d *driver) wasted(err error) model.Usage {
+	spent := d.unanswered
+	d.unanswered = model.Usage{}
+	if me, ok := errors.AsType[*model.Error](err); ok {
+		spent = spent.Add(me.Usage)
+		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+	}
+	return spent
 }
 
 // oneLine returns the text of err without line breaks.

@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 )
@@ -246,4 +249,60 @@ func TestLogLinesThatNoMemoryIsKeptForAreCounted(t *testing.T) {
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}
+}
+
+// What a model nests ten thousand deep can be read by encoding/json, and not be written
+// with anything around it: a run with that would be lost.
+func TestWhatAModelNestsTooDeepIsNotKept(t *testing.T) {
+	deep := `{"a":` + strings.Repeat("[", 9997) + strings.Repeat("]", 9997) + `}`
+	native, extra := calls("a "+deep), text("done")
+	extra.Message.Extra = json.RawMessage(deep)
+	native.Message.ToolCalls[0].Extra = json.RawMessage(deep)
+	asJSON := `{"action":"a","action_input":` + deep + `}`
+	asReact := "Action: a\nAction Input: "
+	for name, c := range map[string]struct {
+		planner planner.Planner
+		replies []*model.Reply
+		kind    run.ErrorKind
+	}{
+		"arguments":     {planner.Tools{}, []*model.Reply{native, extra}, run.KindInvalidArgs},
+		"json":          {planner.JSON{}, []*model.Reply{text(asJSON), text(`{"action":"Final Answer","action_input":"done"}`)}, run.KindParseError},
+		"a json answer": {planner.JSON{}, []*model.Reply{text(`{"action":"Final Answer","action_input":` + deep + `}`), text(`{"action":"Final Answer","action_input":"done"}`)}, run.KindParseError},
+		"react":         {planner.React{}, []*model.Reply{text(asReact + deep), text("Final Answer: done")}, run.KindParseError},
+	} {
+		a := newAgent(t, says(c.replies...), func(a *agent.Agent) { a.Planner = c.planner })
+		events, got := finish(t, t.Context(), a)
+		for _, e := range events {
+			if _, err := json.Marshal(e); err != nil {
+				t.Errorf("%s: %T: %v", name, e.Body, err)
+			}
+		}
+		if _, err := json.Marshal(got); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got.Output != "done" || got.Steps[0].ErrorKind != c.kind {
+			t.Errorf("%s: %s %+v", name, got.Output, got.Steps)
+		}
+	}
+}
+
+// Looking at the arguments of one call may take a fifth of a second, and a reply has a
+// thousand of them.
+func TestARunIsCancelledWhileItsCallsAreLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgent(t, says(calls(slices.Repeat([]string{"a"}, 1000)...)), func(a *agent.Agent) {
+			a.Tools[0].Fit = func(args json.RawMessage) (json.RawMessage, error) {
+				time.Sleep(200 * time.Millisecond)
+				return args, nil
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, got := finish(t, ctx, a)
+		if took := time.Since(began); took > 2*time.Second || got.ExitReason != run.ExitInterrupted || len(got.Steps) != 1000 {
+			t.Errorf("%s after %v, %d steps", got.ExitReason, took, len(got.Steps))
+		}
+		checkPairs(t, got.Messages)
+	})
 }

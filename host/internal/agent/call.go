@@ -35,22 +35,15 @@ func (d *driver) settle() {
 // call runs the calls of a step, at most Parallel at a time. It returns when
 // each has a result and nothing of them runs any more.
 func (d *driver) call(ctx context.Context, t *run.Turn) {
-	queue := d.admit(t)
-	b := &batch{
-		driver: d, turn: t, step: t.Step, waves: d.waves(t.Plan.Actions), tools: make([]*Tool, len(t.Plan.Actions)),
-		outcomes: make(chan outcome, len(queue)), notes: newNotes(), busy: make(map[string]bool),
-	}
-	for i := range t.Plan.Actions {
-		b.tools[i] = d.tool(t.Plan.Actions[i].Tool)
-	}
-	b.look()
+	queue := d.admit(ctx, t)
+	b := newBatch(d, t, len(queue))
 	for len(queue) > 0 || b.running > 0 {
 		for b.running < max(1, d.Parallel) && ctx.Err() == nil && !d.stopped {
 			i := b.next(queue)
 			if i < 0 {
 				break
 			}
-			b.start(ctx, queue[i])
+			b.start(ctx, t, queue[i])
 			queue = slices.Delete(queue, i, i+1)
 		}
 		if b.running == 0 { // the context has ended with calls still waiting
@@ -58,19 +51,24 @@ func (d *driver) call(ctx context.Context, t *run.Turn) {
 		}
 		b.wait()
 	}
-	for _, i := range queue {
-		d.emit(refusal(t.Step, t.Plan.Actions[i], run.KindCancelled, "The run ended before this call was made."))
+	for _, a := range queue {
+		d.emit(refusal(t.Step, a, run.KindCancelled, "The run ended before this call was made."))
 	}
 	clear(d.fitted) // of calls that were not made
 	d.submit(t)
 }
 
-// admit answers the calls that cannot be made and returns the places of the others in
-// the plan, in order.
-func (d *driver) admit(t *run.Turn) []int {
-	var queue []int
+// admit answers the calls that cannot be made and returns the others, in order. To look
+// at the arguments of a call takes time, and a reply may have a thousand: those that are
+// left when ctx ends are returned unseen, and are not to be made.
+func (d *driver) admit(ctx context.Context, t *run.Turn) []run.Action {
+	var queue []run.Action
 	for i, a := range t.Plan.Actions {
 		if t.Slots[i].Returned != nil || t.Output(a.CallID) {
+			continue
+		}
+		if ctx.Err() != nil {
+			queue = append(queue, a)
 			continue
 		}
 		if kind, why := d.refuse(t.Reply.Message, i, a); kind != "" {
@@ -83,7 +81,7 @@ func (d *driver) admit(t *run.Turn) []int {
 				continue
 			}
 		}
-		queue = append(queue, i)
+		queue = append(queue, a)
 	}
 	return queue
 }
@@ -147,47 +145,66 @@ func refusal(step int, a run.Action, kind run.ErrorKind, why string) run.Returne
 // run's goroutine; the calls' own goroutines only send.
 type batch struct {
 	*driver
-	turn      *run.Turn
-	step      int
-	waves     []int          // of the plan's actions
-	tools     []*Tool        // of the plan's actions; nil: there is none of that name
-	unwritten map[string]int // see look
-	running   int
-	outcomes  chan outcome
-	notes     *notes          // progress and log lines
-	busy      map[string]bool // what is used one after the other; see Tool.Turns
+	step     int
+	slots    map[string]int // of the plan's actions, by their ids
+	tools    []*Tool        // of the plan's actions; nil: there is no such tool
+	waves    []int          // of the plan's actions
+	running  int
+	outcomes chan outcome
+	notes    *notes          // progress and log lines
+	busy     map[string]bool // what is used one after the other; see Tool.Turns
+
+	unwritten map[string]*unwritten // by the key
+}
+
+func newBatch(d *driver, t *run.Turn, calls int) *batch {
+	b := &batch{
+		driver: d, step: t.Step, slots: make(map[string]int), waves: d.waves(t.Plan.Actions),
+		outcomes: make(chan outcome, calls), notes: newNotes(), busy: make(map[string]bool), unwritten: make(map[string]*unwritten),
+	}
+	for i := range t.Plan.Actions {
+		a := &t.Plan.Actions[i]
+		b.slots[a.CallID] = i
+		b.tools = append(b.tools, d.tool(a.Tool))
+		if t.Slots[i].Returned == nil {
+			b.expect(i)
+		}
+	}
+	return b
 }
 
 // next is the place of the first call that can be made now, below 0 if none can.
-func (b *batch) next(queue []int) int {
-	return slices.IndexFunc(queue, func(i int) bool { return !b.busy[b.tools[i].Turns] && !b.waits(i) })
+func (b *batch) next(queue []run.Action) int {
+	return slices.IndexFunc(queue, func(a run.Action) bool {
+		slot := b.slots[a.CallID]
+		return !b.busy[b.tools[slot].Turns] && !b.waits(slot)
+	})
 }
 
 type outcome struct {
 	action run.Action
-	tool   *Tool
 	result Result
-	state  map[string]json.RawMessage // that the call saw
 }
 
 // start records the intent and runs the call in a goroutine that ends by sending
 // its outcome. A call that is repeated after a crash has its intent recorded.
-func (b *batch) start(ctx context.Context, i int) {
-	a, tool := b.turn.Plan.Actions[i], b.tools[i]
+func (b *batch) start(ctx context.Context, t *run.Turn, a run.Action) {
+	slot := b.slots[a.CallID]
+	tool := b.tools[slot]
 	args := b.fitted[a.CallID] // they were found to fit
 	delete(b.fitted, a.CallID)
 	var state map[string]json.RawMessage
-	if len(tool.Reads)+len(tool.Writes) > 0 {
-		state = b.state.Seen(b.waves[i])
+	if len(tool.Reads) > 0 {
+		state = b.state.Seen(b.waves[slot])
 	}
 	args, seen, err := tool.fill(args, state)
 	if err != nil {
-		defer b.look()
 		b.emit(refusal(b.step, a, run.KindInvalidArgs, "The run's state does not fit the tool's schema, so it was not run: "+err.Error()))
+		b.settled(slot)
 		return
 	}
-	if !b.turn.Slots[i].Called {
-		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module, Wave: b.waves[i]})
+	if !t.Slots[slot].Called {
+		b.emit(run.Called{Step: b.step, CallID: a.CallID, Tool: a.Tool, Arguments: a.Input, Module: tool.Module, Wave: b.waves[slot]})
 		if b.stopped {
 			return
 		}
@@ -207,7 +224,7 @@ func (b *batch) start(ctx context.Context, i int) {
 	if tool.Turns != "" {
 		b.busy[tool.Turns] = true
 	}
-	go func() { b.outcomes <- outcome{a, tool, b.guarded(ctx, c), state} }()
+	go func() { b.outcomes <- outcome{a, b.guarded(ctx, c)} }()
 }
 
 // wait handles what arrives: notes, or an outcome after the notes that came
@@ -220,11 +237,10 @@ func (b *batch) wait() {
 		b.show()
 		b.tellMissed(o.action)
 		b.running--
-		delete(b.busy, o.tool.Turns)
+		slot := b.slots[o.action.CallID]
+		delete(b.busy, b.tools[slot].Turns)
 		b.emit(b.returned(o))
-		if len(o.tool.Writes) > 0 {
-			b.look()
-		}
+		b.settled(slot)
 	}
 }
 
@@ -256,7 +272,7 @@ func (b *batch) returned(o outcome) run.Returned {
 	var writes []run.Write
 	if r.Kind == "" {
 		var err error
-		if writes, err = b.writes(o.tool, &r, o.state); err != nil {
+		if writes, err = b.writes(b.tool(o.action.Tool), o.action.CallID, &r); err != nil {
 			r.Kind = run.KindInvalidResult
 			r.Content = model.TextParts("The tool ran, but its result does not fit the run's state and was dropped: " + err.Error())
 		}

@@ -50,6 +50,9 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 		return false
 	case err != nil:
 		d.Logger.Warn("the model gave no last answer", "run", d.state.Run, "error", oneLine(err))
+		if spent := d.wasted(err); spent != (model.Usage{}) {
+			return d.emit(run.Replied{Usage: spent, Cost: d.Prices.Cost(spent)})
+		}
 		return true
 	}
 	return d.emit(d.closing(reply))
@@ -61,8 +64,9 @@ func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
-	m.ToolCalls = nil
-	usage := r.Usage.Add(r.Retried)
+	m.ToolCalls, m.Extra = nil, kept(m.Extra)
+	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
+	d.unanswered = model.Usage{}
 	body := run.Replied{
 		Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,

@@ -99,3 +99,33 @@ func TestALastAnswerIsNotAskedForInVain(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What the last answer cost is counted, also where there is none, and where the endpoint
+// had to be asked in another way.
+func TestWhatALastAnswerCostsCounts(t *testing.T) {
+	failed := &model.Error{Kind: model.Rejected, Message: "no", Usage: model.Usage{PromptTokens: 70, TotalTokens: 70}}
+	refused := &model.Error{Kind: model.Rejected, Message: "no", Err: model.ErrOutputSchema, Usage: model.Usage{PromptTokens: 70, TotalTokens: 70}}
+	for name, c := range map[string]struct {
+		errs   []error
+		tokens int64
+	}{"it fails": {[]error{failed}, 75}, "it is asked for once more": {[]error{refused, nil}, 80}} {
+		asked := 0
+		m := modelFunc(func(context.Context, *model.Request, func(model.Chunk)) (*model.Reply, error) {
+			if asked++; asked == 1 {
+				return calls("a"), nil
+			}
+			if err := c.errs[asked-2]; err != nil {
+				return nil, err
+			}
+			return text(`{"n":1}`), nil
+		})
+		a := newAgent(t, m, func(a *agent.Agent) {
+			a.MaxSteps, a.Generate, a.Prices = 1, true, model.Prices{Input: 1e6}
+			a.Output = &agent.Output{Schema: compiled(t, `{"type":"object"}`), Strategy: agent.Native, Otherwise: agent.ByPrompt, Attempts: 1}
+		})
+		_, got := finish(t, t.Context(), a)
+		if got.ExitReason != run.ExitMaxSteps || got.TokenUsage.TotalTokens != c.tokens || got.Cost < 73 {
+			t.Errorf("%s: %s, %+v, cost %v", name, got.ExitReason, got.TokenUsage, got.Cost)
+		}
+	}
+}

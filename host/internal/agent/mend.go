@@ -88,7 +88,7 @@ func (w *mending) sound(i, end int) bool {
 	}
 	for k := range calls {
 		c := &calls[k]
-		if w.taken[i+1+k] || w.msgs[i+1+k].CallID != c.ID || c.ID == "" || w.ids[c.ID] || !isObject(c.Arguments) {
+		if w.taken[i+1+k] || w.msgs[i+1+k].CallID != c.ID || c.ID == "" || w.ids[c.ID] || unfit(c.Arguments) != "" {
 			for _, before := range calls[:k] {
 				delete(w.ids, before.ID)
 			}

@@ -3,9 +3,9 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/internal/schema"
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
@@ -32,97 +32,9 @@ type StateWrite struct {
 	Merge run.Merge // empty: that of the key
 }
 
-// waves says when each action of a plan may run: after those that write a key which it
-// reads, wherever the model put them. Where they wait for each other, the first goes
-// first. It follows from the plan alone, so it is the same after a crash.
-func (a *Agent) waves(actions []run.Action) []int {
-	waves := make([]int, len(actions))
-	tools := make([]*Tool, len(actions))
-	left := make([]int, len(actions))
-	writers := make(map[string]int) // of each key, that are left
-	reads := false
-	for i := range actions {
-		left[i], tools[i] = i, a.tool(actions[i].Tool)
-		if tools[i] == nil {
-			tools[i] = new(Tool)
-		}
-		reads = reads || len(tools[i].Reads) > 0
-		tools[i].eachWritten(func(key string) { writers[key]++ })
-	}
-	if !reads {
-		return waves
-	}
-	for wave := 0; len(left) > 0; wave++ {
-		ready, wait := parted(left, func(i int) bool { return !tools[i].awaits(writers) })
-		if len(ready) == 0 {
-			ready, wait = left[:1], left[1:]
-		}
-		for _, i := range ready {
-			waves[i] = wave
-			tools[i].eachWritten(func(key string) { writers[key]-- })
-		}
-		left = wait
-	}
-	return waves
-}
-
-// parted returns those of list that are so and those that are not, in their order.
-func parted(list []int, so func(int) bool) (yes, no []int) {
-	for _, i := range list {
-		if so(i) {
-			yes = append(yes, i)
-		} else {
-			no = append(no, i)
-		}
-	}
-	return yes, no
-}
-
-// eachWritten calls do with each key that the tool writes, once.
-func (t *Tool) eachWritten(do func(key string)) {
-	for i, w := range t.Writes {
-		if !slices.ContainsFunc(t.Writes[:i], func(v StateWrite) bool { return v.Key == w.Key }) {
-			do(w.Key)
-		}
-	}
-}
-
-// awaits says that others which are left write a key that the tool reads. It is one of
-// writers itself.
-func (t *Tool) awaits(writers map[string]int) bool {
-	return slices.ContainsFunc(t.Reads, func(r StateRead) bool {
-		others := writers[r.Key]
-		if slices.ContainsFunc(t.Writes, func(w StateWrite) bool { return w.Key == r.Key }) {
-			others--
-		}
-		return others > 0
-	})
-}
-
-// waits says that a call must not be made yet: one of an earlier wave, which writes what
-// it reads, has no result.
-func (b *batch) waits(i int) bool {
-	return slices.ContainsFunc(b.tools[i].Reads, func(r StateRead) bool {
-		first, ok := b.unwritten[r.Key]
-		return ok && first < b.waves[i]
-	})
-}
-
-// look notes which keys are still to be written, each with the first wave that does.
-func (b *batch) look() {
-	b.unwritten = make(map[string]int)
-	for i := range b.turn.Slots {
-		if t := b.tools[i]; t != nil && b.turn.Slots[i].Returned == nil {
-			t.eachWritten(func(key string) {
-				if first, ok := b.unwritten[key]; !ok || b.waves[i] < first {
-					b.unwritten[key] = b.waves[i]
-				}
-			})
-		}
-	}
-}
-
-// hidden says that the model gave an argument that is not its to give.
+// hidden says that the model gave an argument that is not its to give. Many a guest takes
+// names that differ in capitals alone for the same, the last one wins, and "uſer" is
+// "user" to them: such a name is the argument too, unless the tool has it beside it.
 func (t *Tool) hidden(args json.RawMessage) (argument string, given bool) {
 	if len(t.Reads) == 0 {
 		return "", false
@@ -132,11 +44,22 @@ func (t *Tool) hidden(args json.RawMessage) (argument string, given bool) {
 		return "", false
 	}
 	for _, r := range t.Reads {
-		if _, ok := fields[r.Argument]; ok && r.Argument != "" {
-			return r.Argument, true
+		for name := range fields {
+			if r.Argument != "" && (name == r.Argument || (strings.EqualFold(name, r.Argument) && !t.has(name))) {
+				return r.Argument, true
+			}
 		}
 	}
 	return "", false
+}
+
+// has says that the model is shown an argument of this name.
+func (t *Tool) has(argument string) bool {
+	var shown struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	err := json.Unmarshal(t.Definition.Parameters, &shown)
+	return err == nil && shown.Properties[argument] != nil
 }
 
 // fill returns the arguments with those that come from the state, and what of the state
@@ -172,43 +95,46 @@ func (t *Tool) fill(args json.RawMessage, state map[string]json.RawMessage) (jso
 	return full, seen, nil
 }
 
-// MaxState bounds the state of a run, in bytes of JSON.
-const MaxState = 4 << 20
+// maxKept is how long the value of a key may become by writes, in bytes: a tool that
+// appends with each call does so without end.
+const maxKept = 4 << 20
 
-// StateSize is what counts against [MaxState].
-func StateSize(state map[string]json.RawMessage) (n int) {
-	for _, v := range state {
-		n += len(v)
-	}
-	return n
-}
-
-// writes is what a result writes to the state, as the call saw it. The error says why it
-// does not fit, and then nothing is written.
-func (d *driver) writes(t *Tool, r *Result, seen map[string]json.RawMessage) ([]run.Write, error) {
+// writes is what the result of a call writes to the state. The error says why the state
+// would not fit with it, and then nothing is written.
+func (d *driver) writes(t *Tool, callID string, r *Result) ([]run.Write, error) {
 	var out []run.Write
 	for _, w := range t.Writes {
 		value, ok := w.value(r)
 		if !ok {
 			continue
 		}
-		key := d.State[w.Key]
-		write := run.Write{Key: w.Key, Value: value, Merge: key.Merge}
+		write := run.Write{Key: w.Key, Value: value, Merge: d.State[w.Key].Merge}
 		if w.Merge != "" {
 			write.Merge = w.Merge
 		}
-		merged := write.Merged(seen[w.Key])
-		if StateSize(seen)-len(seen[w.Key])+len(merged) > MaxState {
-			return nil, fmt.Errorf("state key %q: the state would be larger than %d MiB", w.Key, MaxState>>20)
-		}
-		if key.Schema != nil {
-			if err := key.Schema.CheckValue(merged); err != nil {
-				return nil, fmt.Errorf("state key %q: %w", w.Key, err)
-			}
-		}
 		out = append(out, write)
 	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	// With what others of the step have written: each alone may fit, and all not.
+	state := d.state.Would(callID, out)
+	for _, w := range out {
+		if err := d.State[w.Key].fits(state[w.Key]); err != nil {
+			return nil, fmt.Errorf("state key %q: %w", w.Key, err)
+		}
+	}
 	return out, nil
+}
+
+func (k StateKey) fits(value json.RawMessage) error {
+	switch {
+	case len(value) > maxKept:
+		return fmt.Errorf("its value would be longer than %d MiB", maxKept>>20)
+	case k.Schema == nil:
+		return nil
+	}
+	return k.Schema.CheckValue(value)
 }
 
 // value takes the value out of a result. A result without structure is its text.
@@ -228,11 +154,11 @@ func (w *StateWrite) value(r *Result) (json.RawMessage, bool) {
 	return v, ok
 }
 
-// textValue is the text of a result as JSON: what it is, where it is an object or a list,
-// else a string.
+// textValue is the text of a result as JSON: what it is, where it is an object or a list
+// that can be stored, else a string.
 func textValue(r *Result) json.RawMessage {
 	text := model.PartsText(r.Content)
-	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) {
+	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) && !planner.TooDeep([]byte(trimmed)) {
 		return json.RawMessage(trimmed)
 	}
 	out, err := json.Marshal(text)

@@ -111,6 +111,25 @@ func TestAnArgumentOfTheStateIsNotTheModelsToGive(t *testing.T) {
 	}
 }
 
+// A guest in Go, and many another, takes a name in other capitals for the argument, and
+// of two the last.
+func TestAnArgumentOfTheStateIsNotGivenUnderAnotherSpelling(t *testing.T) {
+	shown := json.RawMessage(`{"type":"object","properties":{"User":{"type":"string"}}}`)
+	for args, given := range map[string]bool{
+		`{"uſer":"mine"}`: true, `{"USER":"mine"}`: true, `{"\u0075sEr":"mine"}`: true, `{"user":"mine"}`: true,
+		`{"User":"mine"}`: false, `{"username":"mine"}`: false,
+	} {
+		box := &keeper{seen: map[string]string{}}
+		_, got := finish(t, t.Context(), stateful(t, says(calls("r "+args), text("done")), box, func(a *agent.Agent) {
+			a.Tools[0].Definition.Parameters = shown
+			a.Tools[0].Reads = []agent.StateRead{{Key: "notes", Argument: "user"}}
+		}))
+		if s := got.Steps[0]; s.IsError != given || (box.seen["r"] == "") != given {
+			t.Errorf("%s: the tool saw %q: %+v", args, box.seen["r"], s)
+		}
+	}
+}
+
 func TestAWriteThatDoesNotFitIsAnErrorAndWritesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		write agent.StateWrite
@@ -134,6 +153,60 @@ func TestAWriteThatDoesNotFitIsAnErrorAndWritesNothing(t *testing.T) {
 		}
 		if got.ExitReason != run.ExitText {
 			t.Errorf("%s: %s", name, got.ExitReason)
+		}
+	}
+}
+
+// What each of several calls appends may fit, and all of it not.
+func TestCallsOfAStepWriteNoMoreThanFitsTogether(t *testing.T) {
+	for name, c := range map[string]struct{ schema, want string }{
+		"too many":     {`{"type":"array","maxItems":2}`, `["w","w"]`},
+		"the same":     {`{"type":"array","uniqueItems":true}`, `["w"]`},
+		"all of them":  {`{"type":"array","maxItems":4}`, `["w","w","w"]`},
+		"of no schema": {`{}`, `["w","w","w"]`},
+	} {
+		a := stateful(t, says(calls("w", "w", "w"), text("done")), &keeper{seen: map[string]string{}}, func(a *agent.Agent) {
+			a.State["notes"] = agent.StateKey{Schema: compiled(t, c.schema), Merge: run.Append}
+		})
+		if _, got := finish(t, t.Context(), a); string(got.State["notes"]) != c.want {
+			t.Errorf("%s: %s", name, got.State["notes"])
+		}
+	}
+}
+
+// A tool that appends with each call does not fill the memory.
+func TestAKeyWithoutASchemaHasAnEnd(t *testing.T) {
+	big := json.RawMessage(`"` + strings.Repeat("a", 1<<20) + `"`)
+	edit := func(a *agent.Agent) {
+		a.State["any"] = agent.StateKey{Merge: run.Append}
+		a.Tools[1].Writes = []agent.StateWrite{{Key: "any"}}
+		a.Box = boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Structured: big} })
+	}
+	_, got := finish(t, t.Context(), stateful(t, says(calls("w", "w"), calls("w", "w"), calls("w"), text("done")), nil, edit))
+	if n := len(got.State["any"]); n > 4<<20 || n < 3<<20 {
+		t.Errorf("%d bytes", n)
+	}
+	if s := got.Steps[4]; s.ErrorKind != run.KindInvalidResult || !strings.Contains(s.Observation, "4 MiB") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// encoding/json reads lists nested ten thousand deep, and writes none with anything
+// around it: a tool's text must not make a state that cannot be stored.
+func TestATextThatIsNestedTooDeepIsWrittenAsAString(t *testing.T) {
+	deep := strings.Repeat("[", 9999) + strings.Repeat("]", 9999)
+	edit := func(a *agent.Agent) {
+		a.State["any"] = agent.StateKey{Merge: run.Replace}
+		a.Tools[1].Writes = []agent.StateWrite{{Key: "any"}}
+		a.Box = boxFunc(func(context.Context, agent.Call) agent.Result { return agent.Result{Content: model.TextParts(deep)} })
+	}
+	events, got := finish(t, t.Context(), stateful(t, says(calls("w"), text("done")), nil, edit))
+	if string(got.State["any"]) != `"`+deep+`"` {
+		t.Errorf("%.20s", got.State["any"])
+	}
+	for _, e := range events {
+		if _, err := json.Marshal(e); err != nil {
+			t.Errorf("%T: %v", e.Body, err)
 		}
 	}
 }
@@ -235,7 +308,7 @@ func TestTheStateIsBounded(t *testing.T) {
 	if n := len(got.State["notes"]); n > 4<<20 || n < 3<<20 {
 		t.Errorf("the state has %d bytes", n)
 	}
-	if last := got.Steps[5]; last.ErrorKind != run.KindInvalidResult || !strings.Contains(last.Observation, "larger than 4 MiB") {
+	if last := got.Steps[5]; last.ErrorKind != run.KindInvalidResult || !strings.Contains(last.Observation, "longer than 4 MiB") {
 		t.Errorf("%s: %.200s", last.ErrorKind, last.Observation)
 	}
 }

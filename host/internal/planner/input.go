@@ -134,7 +134,7 @@ func arguments(def *model.Definition, in input) (args json.RawMessage, problem s
 	case wantsText:
 		return wrap(s.field, quote(in.text)), ""
 	case wantsValue:
-		if v := strings.TrimSpace(in.text); json.Valid([]byte(v)) && !strings.HasPrefix(v, "{") {
+		if v := strings.TrimSpace(in.text); json.Valid([]byte(v)) && !strings.HasPrefix(v, "{") && !TooDeep([]byte(v)) {
 			return wrap(s.field, json.RawMessage(v)), ""
 		}
 	}

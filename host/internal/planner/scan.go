@@ -102,6 +102,9 @@ func (s *jsonScanner) structure(c byte) error {
 			return fmt.Errorf("invalid character at byte %d, outside a string", s.at)
 		}
 	}
+	if len(s.closers) > MaxDepth {
+		return fmt.Errorf("more than %d arrays and objects inside each other, at byte %d", MaxDepth, s.at)
+	}
 	s.out.WriteByte(c)
 	return nil
 }
