@@ -134,7 +134,7 @@ func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bs, unread(t, src, mod, bs)
+	return bs, errors.Join(unread(t, src, mod, bs), unwritten(t, bs))
 }
 
 // unnamed takes the module's name off a refusal, which is told at its entry.
@@ -308,5 +308,5 @@ func newBinding(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, tool
 	if b.schema, err = schema.Compile(b.info.Parameters); err != nil {
 		return nil, err
 	}
-	return b, b.bindState(t, src)
+	return b, b.bindState(t, src, &tool)
 }

@@ -41,7 +41,7 @@ func (h *Host) declareState() error {
 
 // bindState gives a tool what its entry maps of the state: the arguments that it has,
 // which the model is not shown then, and what its results write.
-func (b *binding) bindState(t *manifest.Tool, src *sandbox.Source) error {
+func (b *binding) bindState(t *manifest.Tool, src *sandbox.Source, tool *abi.Tool) error {
 	var hidden []string
 	for _, key := range src.Policy.Grants.State {
 		argument := t.InputsFromState[key]
@@ -54,6 +54,7 @@ func (b *binding) bindState(t *manifest.Tool, src *sandbox.Source) error {
 		}
 	}
 	b.writes = stateWrites(t)
+	b.answers = tool.OutputSchema
 	if len(hidden) == 0 {
 		return nil
 	}
@@ -71,6 +72,18 @@ func stateWrites(t *manifest.Tool) []agent.StateWrite {
 		writes = append(writes, agent.StateWrite{Key: key, From: out.From, Merge: run.Merge(out.Merge)})
 	}
 	return writes
+}
+
+// unwritten says that a field which the entry takes from a result is in that of no tool,
+// as far as they say what they answer.
+func unwritten(t *manifest.Tool, bs []*binding) error {
+	for _, key := range slices.Sorted(maps.Keys(t.OutputsToState)) {
+		from := t.OutputsToState[key].From
+		if from != "" && !slices.ContainsFunc(bs, func(b *binding) bool { return schema.Declares(b.answers, from) }) {
+			return fmt.Errorf("outputs_to_state: no tool of the module has a field %s in its result, for the key %s", strconv.Quote(from), strconv.Quote(key))
+		}
+	}
+	return nil
 }
 
 // unread says that an argument which the entry fills from the state is of no tool. A

@@ -21,6 +21,7 @@ type binding struct {
 	shown        *schema.Schema // of those that the model gives; nil: all
 	reads        []agent.StateRead
 	writes       []agent.StateWrite
+	answers      json.RawMessage // schema of the structured result, as the module declares it; nil: it does not
 	module       *sandbox.Module // nil: the tool is an agent
 	agent        *Host           // nil: the tool is one of a module
 	returnDirect bool
