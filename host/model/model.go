@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -114,16 +115,22 @@ type Usage struct {
 	Estimated        bool  `json:"estimated,omitempty"`
 }
 
-// Add returns the sum of u and v.
+// Add returns the sum of u and v. Counts below 0 are 0, and no sum is larger than an
+// int64: what a provider says must not make what was spent less.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		PromptTokens:     u.PromptTokens + v.PromptTokens,
-		CompletionTokens: u.CompletionTokens + v.CompletionTokens,
-		TotalTokens:      u.TotalTokens + v.TotalTokens,
-		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
-		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		PromptTokens:     sum(u.PromptTokens, v.PromptTokens),
+		CompletionTokens: sum(u.CompletionTokens, v.CompletionTokens),
+		TotalTokens:      sum(u.TotalTokens, v.TotalTokens),
+		ReasoningTokens:  sum(u.ReasoningTokens, v.ReasoningTokens),
+		CachedTokens:     sum(u.CachedTokens, v.CachedTokens),
 		Estimated:        u.Estimated || v.Estimated,
 	}
+}
+
+func sum(a, b int64) int64 {
+	a, b = max(a, 0), max(b, 0)
+	return a + min(b, math.MaxInt64-a)
 }
 
 // Chunk is something that arrived while a reply was under way: one of its

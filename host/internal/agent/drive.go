@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wagent-dev/wagent/host/internal/planner"
 	"github.com/wagent-dev/wagent/host/model"
@@ -94,6 +95,7 @@ func (d *driver) limit(ctx context.Context) (context.Context, context.CancelFunc
 
 // advance makes the one move that the state calls for.
 func (d *driver) advance(ctx context.Context) {
+	due(ctx)
 	t := d.state.Turn
 	switch {
 	case t != nil && t.Ended && d.exit(ctx, t):
@@ -116,6 +118,14 @@ func (d *driver) advance(ctx context.Context) {
 	case t != nil && d.guard(t):
 	default:
 		d.next(ctx)
+	}
+}
+
+// due waits for a context whose time is over to say so. A guest stops by the clock, and
+// may be sooner than the timer: the model must not be asked once more in between.
+func due(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= 0 {
+		<-ctx.Done()
 	}
 }
 

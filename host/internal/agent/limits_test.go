@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -272,6 +273,29 @@ func TestALastAnswerIsHeldToTheLimits(t *testing.T) {
 		_, got := finish(t, t.Context(), newAgent(t, m, c.edit))
 		if got.ExitReason != c.reason || got.TokenUsage.TotalTokens != c.spent {
 			t.Errorf("%s: %s after %d tokens: %q", name, got.ExitReason, got.TokenUsage.TotalTokens, got.Output)
+		}
+	}
+}
+
+// What a provider says of its tokens makes nothing that was spent less.
+func TestNoUsageGivesTokensBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		usage []model.Usage
+		limit int64
+	}{
+		"below 0":             {[]model.Usage{{TotalTokens: 60}, {TotalTokens: -1000}, {TotalTokens: 60}}, 100},
+		"more than there are": {[]model.Usage{{TotalTokens: 1 << 62}, {TotalTokens: 1 << 62}, {TotalTokens: 1 << 62}}, math.MaxInt64},
+	} {
+		step := 0
+		m := modelFunc(func(context.Context, *model.Request, func(model.Chunk)) (*model.Reply, error) {
+			r := calls("a")
+			r.Usage = c.usage[min(step, len(c.usage)-1)]
+			step++
+			return r, nil
+		})
+		_, got := finish(t, t.Context(), newAgent(t, m, func(a *agent.Agent) { a.Limits.Tokens = c.limit }))
+		if got.ExitReason != run.ExitTokenBudget || got.StepCount > 3 || got.TokenUsage.TotalTokens < 100 {
+			t.Errorf("%s: %s after %d steps, %+v", name, got.ExitReason, got.StepCount, got.TokenUsage)
 		}
 	}
 }

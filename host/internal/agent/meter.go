@@ -49,8 +49,8 @@ func newMeter(l Limits, up *Meter, s *run.State) *Meter {
 func (m *Meter) spend(u model.Usage, cost float64) {
 	for ; m != nil; m = m.up {
 		m.mu.Lock()
-		m.tokens += u.TotalTokens
-		m.cost += cost
+		m.tokens = model.Usage{TotalTokens: m.tokens}.Add(u).TotalTokens
+		m.cost += max(cost, 0)
 		m.mu.Unlock()
 	}
 }
