@@ -85,6 +85,28 @@ type Step struct {
 	Content []model.Part `json:"-"`
 }
 
+const stepType = "AgentStep"
+
+type stepFields Step
+
+type stepJSON struct {
+	Type string `json:"type"`
+	stepFields
+}
+
+// MarshalJSON writes the step with type "AgentStep".
+func (s Step) MarshalJSON() ([]byte, error) { return marshal(stepJSON{stepType, stepFields(s)}) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	var j stepJSON
+	if err := unmarshalTyped(data, &j, &j.Type, stepType); err != nil {
+		return err
+	}
+	*s = Step(j.stepFields)
+	return nil
+}
+
 // Receipt is what a call in the sandbox cost and touched.
 type Receipt struct {
 	Module          string   `json:"module"`            // "sha256:" and the digest of the code
