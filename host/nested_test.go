@@ -118,7 +118,7 @@ func ask(prompt string) modeltest.Turn {
 var counts = modeltest.Calls(modeltest.Call("counter", "{}"))
 
 // The whole way: an agent asks another, which has a real module for its tool.
-func TestAnAgentIsAToolOfAnother(t *testing.T) {
+func TestFieldH17AnAgentIsAToolOfAnother(t *testing.T) {
 	m := roles(map[string][]modeltest.Turn{
 		"boss":     {ask("count, please"), modeltest.Text("It counted.")},
 		"research": {counts, modeltest.Text("One.")},
@@ -429,7 +429,7 @@ func TestAnAgentsValueIsItsStructuredResult(t *testing.T) {
 	}
 }
 
-func TestAModelThatCallsAnAgentWithNonsenseIsToldHow(t *testing.T) {
+func TestFieldH16AModelThatCallsAnAgentWithNonsenseIsToldHow(t *testing.T) {
 	call := func(args string) modeltest.Turn { return modeltest.Calls(modeltest.Call("researcher", args)) }
 	h := family(t, two(), host.Options{Model: roles(map[string][]modeltest.Turn{
 		"boss":     {call(`{}`), call(`{"a":"x","b":"y"}`), call(`{"prompt":7}`), call(`{"question":"how many?"}`), modeltest.Text("ok")},

@@ -54,7 +54,7 @@ func agents(a *agent.Agent, names ...string) {
 	}
 }
 
-func TestEventsOfANestedRunAreShownWhileItsCallRuns(t *testing.T) {
+func TestFieldH29EventsOfANestedRunAreShownWhileItsCallRuns(t *testing.T) {
 	store := new(run.Memory)
 	grandchild := newAgent(t, says(calls("a"), text("deep")), nil)
 	child := newAgent(t, says(calls("b"), text("inner")), func(a *agent.Agent) { a.Box, a.Store = nesting(grandchild), store; agents(a, "b") })

@@ -213,7 +213,7 @@ func TestAnOutputThatDoesNotFitIsTriedAgain(t *testing.T) {
 
 // Case 34 of the field reports, and 85 of LangChain's: whatever stands beside an
 // output is answered first, and one output alone is taken.
-func TestCase34OutputsBesideOtherCalls(t *testing.T) {
+func TestFieldL34OutputsBesideOtherCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls []string
 		value string // of the first step; empty: the run goes on
