@@ -120,12 +120,9 @@ func read(args json.RawMessage) (any, error) {
 }
 
 func readValue(args json.RawMessage) (any, error) {
-	if err := Strict(args, Limits{}); err != nil {
-		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used: " + err.Error()}}}
-	}
-	v, err := decode(args)
+	v, err := strictValue(args, Limits{})
 	if err != nil {
-		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used"}}}
+		return nil, &Violation{Problems: []Problem{{Why: "not JSON that can be used: " + err.Error()}}}
 	}
 	return v, nil
 }

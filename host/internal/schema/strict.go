@@ -47,16 +47,29 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.P
 // [*SyntaxError].
 func Strict(raw json.RawMessage, lim Limits) error {
 	s := scanner{text: raw, Limits: lim.orDefault()}
-	if len(raw) > s.Bytes {
-		return &SyntaxError{0, fmt.Sprintf("%d bytes of JSON, the limit is %d", len(raw), s.Bytes)}
+	_, err := s.read()
+	return err
+}
+
+// strictValue is [Strict] that also gives the value, as encoding/json does with numbers
+// as they are written.
+func strictValue(raw json.RawMessage, lim Limits) (any, error) {
+	s := scanner{text: raw, Limits: lim.orDefault(), builds: true}
+	return s.read()
+}
+
+func (s *scanner) read() (any, error) {
+	if len(s.text) > s.Bytes {
+		return nil, &SyntaxError{0, fmt.Sprintf("%d bytes of JSON, the limit is %d", len(s.text), s.Bytes)}
 	}
-	if !utf8.Valid(raw) {
-		return &SyntaxError{invalidAt(raw), "not valid UTF-8"}
+	if !utf8.Valid(s.text) {
+		return nil, &SyntaxError{invalidAt(s.text), "not valid UTF-8"}
 	}
-	if err := s.document(); err != nil {
-		return err
+	v, err := s.document()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return v, nil
 }
 
 func invalidAt(raw []byte) int {
@@ -73,6 +86,7 @@ func invalidAt(raw []byte) int {
 type scanner struct {
 	Limits
 	text   []byte
+	builds bool // the values are wanted, and not only whether they are some
 	at     int
 	depth  int
 	values int
@@ -82,18 +96,19 @@ func (s *scanner) fail(format string, args ...any) *SyntaxError {
 	return &SyntaxError{s.at, fmt.Sprintf(format, args...)}
 }
 
-func (s *scanner) document() *SyntaxError {
+func (s *scanner) document() (any, *SyntaxError) {
 	s.space()
 	if s.at == len(s.text) {
-		return s.fail("there is no JSON")
+		return nil, s.fail("there is no JSON")
 	}
-	if err := s.value(); err != nil {
-		return err
+	v, err := s.value()
+	if err != nil {
+		return nil, err
 	}
 	if s.space(); s.at < len(s.text) {
-		return s.fail("more text after the JSON value")
+		return nil, s.fail("more text after the JSON value")
 	}
-	return nil
+	return v, nil
 }
 
 func (s *scanner) space() {
@@ -115,38 +130,48 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-func (s *scanner) value() *SyntaxError {
+// value reads a value, and returns it if it is wanted.
+func (s *scanner) value() (any, *SyntaxError) {
 	if s.values++; s.values > s.Values {
-		return s.fail("more than %d values", s.Values)
+		return nil, s.fail("more than %d values", s.Values)
 	}
 	switch c := s.peek(); {
-	case c == '{':
-		return s.nested(s.object)
-	case c == '[':
-		return s.nested(s.array)
+	case c == '{' || c == '[':
+		return s.nested(c == '{')
 	case c == '"':
-		_, err := s.str()
-		return err
+		text, err := s.str()
+		if err != nil || !s.builds {
+			return nil, err
+		}
+		return string(text), nil
 	case c == '-' || (c >= '0' && c <= '9'):
-		return s.number()
+		start := s.at
+		if err := s.number(); err != nil || !s.builds {
+			return nil, err
+		}
+		return json.Number(s.text[start:s.at]), nil
 	case c == 't':
-		return s.word("true")
+		return true, s.word("true")
 	case c == 'f':
-		return s.word("false")
+		return false, s.word("false")
 	case c == 'n':
-		return s.word("null")
+		return nil, s.word("null")
 	}
-	return s.unexpected("a value")
+	return nil, s.unexpected("a value")
 }
 
-func (s *scanner) nested(inner func() *SyntaxError) *SyntaxError {
+func (s *scanner) nested(isObject bool) (v any, err *SyntaxError) {
 	if s.depth++; s.depth > s.Depth {
-		return s.fail("more than %d arrays and objects inside each other", s.Depth)
+		return nil, s.fail("more than %d arrays and objects inside each other", s.Depth)
 	}
 	s.at++
-	err := inner()
+	if isObject {
+		v, err = s.object()
+	} else {
+		v, err = s.array()
+	}
 	s.depth--
-	return err
+	return v, err
 }
 
 func (s *scanner) unexpected(want string) *SyntaxError {
@@ -165,51 +190,69 @@ func (s *scanner) word(word string) *SyntaxError {
 	return nil
 }
 
-func (s *scanner) object() *SyntaxError {
+func (s *scanner) object() (map[string]any, *SyntaxError) {
 	var keys keySet
+	var out map[string]any
+	if s.builds {
+		out = make(map[string]any)
+	}
 	for first := true; ; first = false {
 		s.space()
 		if first && s.peek() == '}' {
 			s.at++
-			return nil
+			return out, nil
 		}
-		if s.peek() != '"' {
-			return s.unexpected("a key in double quotes")
-		}
-		start := s.at
-		key, err := s.str()
+		key, v, err := s.member(&keys)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !keys.add(key) {
-			return &SyntaxError{start, "the key " + show(string(key)) + " is there twice"}
-		}
-		if s.space(); s.peek() != ':' {
-			return s.unexpected(`":"`)
-		}
-		s.at++
-		s.space()
-		if err := s.value(); err != nil {
-			return err
+		if s.builds {
+			out[string(key)] = v
 		}
 		if done, err := s.next('}'); done || err != nil {
-			return err
+			return out, err
 		}
 	}
 }
 
-func (s *scanner) array() *SyntaxError {
+// member reads a key that is not among keys, and its value.
+func (s *scanner) member(keys *keySet) (key []byte, v any, err *SyntaxError) {
+	if s.peek() != '"' {
+		return nil, nil, s.unexpected("a key in double quotes")
+	}
+	start := s.at
+	if key, err = s.str(); err != nil {
+		return nil, nil, err
+	}
+	if !keys.add(key) {
+		return nil, nil, &SyntaxError{start, "the key " + show(string(key)) + " is there twice"}
+	}
+	if s.space(); s.peek() != ':' {
+		return nil, nil, s.unexpected(`":"`)
+	}
+	s.at++
+	s.space()
+	v, err = s.value()
+	return key, v, err
+}
+
+func (s *scanner) array() ([]any, *SyntaxError) {
+	out := []any{}
 	for first := true; ; first = false {
 		s.space()
 		if first && s.peek() == ']' {
 			s.at++
-			return nil
+			return out, nil
 		}
-		if err := s.value(); err != nil {
-			return err
+		v, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		if s.builds {
+			out = append(out, v)
 		}
 		if done, err := s.next(']'); done || err != nil {
-			return err
+			return out, err
 		}
 	}
 }

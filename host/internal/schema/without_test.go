@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 )
 
@@ -43,4 +44,29 @@ func TestAValueOfAnyTypeIsChecked(t *testing.T) {
 	if err := s.CheckValue(json.RawMessage(`"a"`)); err == nil || err.Error() != "the value: must be array, got string" {
 		t.Errorf("%v", err)
 	}
+}
+
+// What is read in one pass is what encoding/json reads.
+func FuzzAValueIsReadAsTheStandardLibraryDoes(f *testing.F) {
+	for _, raw := range []string{
+		`{"a":[1,-2.50e3,"x\né😀",true,false,null,{}],"b":{"":[]}}`, `0`, `"\""`, `[[[]]]`, ` { "a" : 1 } `, `{"a":1,"a":2}`, "\"\xff\"", `"\ud800"`, `1e999`, ``,
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := strictValue(raw, Limits{})
+		if (err == nil) != (Strict(raw, Limits{}) == nil) {
+			t.Fatalf("one pass says %v", err)
+		}
+		if err != nil {
+			return
+		}
+		want, err := decode(raw)
+		if err != nil {
+			t.Fatalf("encoding/json refuses what is taken: %v", err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%#v, and encoding/json has %#v", got, want)
+		}
+	})
 }

@@ -34,9 +34,13 @@ type kept struct {
 func (p *profile) encode(req *model.Request) (*encoded, error) {
 	k := p.keptOf(req)
 	from := len(k.msgs)
+	memo := req.Memo
+	if from > 0 {
+		memo = nil // what is new of a conversation that grows is kept here, and written once
+	}
 	messages := p.outgoing(req.Messages[from:])
 	for i := range messages {
-		b, err := p.encodeNext(req, &messages[i], &k.ids, k.flat)
+		b, err := p.encodeNext(memo, &messages[i], &k.ids, k.flat)
 		if err != nil {
 			k.forget()
 			return nil, rejected(fmt.Sprintf("message %d of the conversation: %v", from+messages[i].at+1, err))

@@ -15,8 +15,8 @@ import (
 // without content is refused by strict endpoints.
 const noOutput = "(no output)"
 
-func (p *profile) encodeNext(req *model.Request, next *outgoing, ids *wireIDs, flat bool) ([]byte, error) {
-	m, memo := next.Message, req.Memo
+func (p *profile) encodeNext(memo *model.Memo, next *outgoing, ids *wireIDs, flat bool) ([]byte, error) {
+	m := next.Message
 	if next.fresh {
 		memo = nil
 	}
