@@ -54,11 +54,12 @@ LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^proc
 
 # The package that takes longest begins first.
 race: ## run the tests under the race detector
-	$(GO) test -race $(UNRACED) -timeout 15m -skip '$(DOORS)|$(LONG)' $(SANDBOX) ./...
+	$(GO) test -race $(UNRACED) -timeout 15m -skip '$(DOORS)|$(LONG)' $(SANDBOX) ./cmd/... ./host/...
 	$(GO) test -race $(UNRACED) -run '$(DOORS)' ./host ./host/internal/hostfn
 
-doors: ## run the attacks on the doors of the host
+doors: ## run the attacks on the doors of the host, and the tests of guests, which are single-threaded
 	$(GO) test -count=1 -run '$(DOORS)|$(LONG)' $(SANDBOX) ./cmd/wagent ./host/selftest ./host ./host/internal/planner ./host/internal/schema ./host/manifest ./host/model/openai
+	$(GO) test -count=1 ./sdk/... ./examples/...
 
 race-doors: ## the same under the race detector
 	$(GO) test -race $(UNRACED) -timeout 30m -run '$(DOORS)' $(SANDBOX)
