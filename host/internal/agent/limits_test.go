@@ -299,3 +299,22 @@ func TestNoUsageGivesTokensBack(t *testing.T) {
 		}
 	}
 }
+
+// What a run that a call began costs counts for whoever began it: the inner run stops at
+// the outer's limit, and the outer with it.
+func TestWhatACallCostsIsOfTheRunsLimit(t *testing.T) {
+	prices := model.Prices{Input: 1e6} // 3 a model call
+	inner := newAgent(t, forever(varying()), func(a *agent.Agent) { a.Prices = prices })
+	box := boxFunc(func(ctx context.Context, c agent.Call) agent.Result {
+		inner := *inner
+		inner.Up, inner.Store = c.Meter, new(run.Memory)
+		_, got := collect(t, inner.Run(ctx, run.ID(c.ID), prompt()))
+		return agent.Result{Content: model.TextParts(string(got.ExitReason)), Spent: &run.Spent{Usage: got.TokenUsage, Cost: got.Cost}}
+	})
+	_, got := finish(t, t.Context(), newAgent(t, forever(saying("a")), func(a *agent.Agent) {
+		a.Prices, a.Limits.Cost, a.Box = prices, 10, box
+	}))
+	if got.ExitReason != run.ExitCostBudget || got.StepCount != 1 || got.Cost != 12 || got.Steps[0].Observation != string(run.ExitCostBudget) {
+		t.Errorf("%s after %d steps for %g: %+v", got.ExitReason, got.StepCount, got.Cost, got.Steps)
+	}
+}
