@@ -283,7 +283,7 @@ func TestACostIsANumberThatPeopleRead(t *testing.T) {
 
 func TestWhatAServerSaysOfItsModelHasAdvice(t *testing.T) {
 	for said, want := range map[string]string{
-		"HTTP 400: gemma:2b does not support tools":                             "--planner",
+		"HTTP 400: gemma:2b does not support tools":                                                        "--planner",
 		"HTTP 404: No endpoints found that support tool use":                                               "--planner",
 		`HTTP 400: "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set`: "--planner",
 		"HTTP 500: tools param requires --jinja flag":                                                      "--planner",
