@@ -56,7 +56,7 @@ func (s *scanner) run(r *abi.RunRef) bool {
 	})
 }
 
-// readHTTPResponse reads what the host says of an HTTP request.
+// readHTTPResponse reads what the host says of an HTTP request. It takes data over.
 func readHTTPResponse(data []byte) (res abi.HTTPResponse, err error) {
 	if res, ok := scanHTTPResponse(data); ok {
 		return res, nil
@@ -66,7 +66,7 @@ func readHTTPResponse(data []byte) (res abi.HTTPResponse, err error) {
 }
 
 func scanHTTPResponse(data []byte) (res abi.HTTPResponse, ok bool) {
-	s := scanner{data: data}
+	s := scanner{data: data, lends: true}
 	ok = s.fields(func(name string) (ok bool) {
 		switch name {
 		case "status":
@@ -90,7 +90,7 @@ func scanHTTPResponse(data []byte) (res abi.HTTPResponse, ok bool) {
 // fields reads an object in which no name comes twice: encoding/json merges what
 // does.
 func (s *scanner) fields(field func(name string) bool) bool {
-	var seen []string
+	seen := make([]string, 0, 8)
 	return s.members(func(name string) bool {
 		if slices.Contains(seen, name) {
 			return false

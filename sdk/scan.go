@@ -13,6 +13,7 @@ type scanner struct {
 	at    int
 	depth int
 	dense bool // white space is refused
+	lends bool // strings share the memory of data, which nobody changes
 }
 
 // maxDepth is how deep the scanner follows lists and objects.

@@ -7,15 +7,22 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // text reads a string.
 func (s *scanner) text() (string, bool) {
 	b, plain, ok := s.written()
-	if !ok || plain {
-		return string(b), ok
+	switch {
+	case !ok:
+		return "", false
+	case !plain:
+		return unquote(b)
+	case s.lends:
+		return unsafe.String(unsafe.SliceData(b), len(b)), true
+	default:
+		return string(b), true
 	}
-	return unquote(b)
 }
 
 // written reads a string and returns what is between its quotes as it is written.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -36,8 +37,11 @@ func (f *extismFunc) Call(ctx context.Context, v []uint64) {
 	if s == nil {
 		panic(errNotTheSame)
 	}
-	if !f.uncounted && s.guest.count() != 0 {
-		panic(context.Cause(s.guest.ctx))
+	if !f.uncounted {
+		if s.guest.count() != 0 {
+			panic(context.Cause(s.guest.ctx))
+		}
+		defer s.guest.pace.exclude(time.Now())
 	}
 	if err := s.guest.trace.extism(f, s, v); err != nil {
 		panic(err)

@@ -99,6 +99,7 @@ func (f hostFunc) guarded(g *guest, mod api.Module, args []uint64) (res int64) {
 	if err := g.count(); err != 0 {
 		return int64(err)
 	}
+	defer g.pace.exclude(time.Now())
 	return g.trace.host(f, g, mod.Memory(), args)
 }
 

@@ -83,6 +83,10 @@ type pace struct {
 	since time.Time
 }
 
+// exclude takes what the host did since start out of the slice: a guest that waits
+// for a server or a disk writes no memory.
+func (p *pace) exclude(start time.Time) { p.since = p.since.Add(time.Since(start)) }
+
 const (
 	minSlice = 2_500
 	// lazySlice is the longest while much of the memory has not come: it is about

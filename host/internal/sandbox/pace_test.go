@@ -40,3 +40,32 @@ func TestSlicesFollowTheTimeThatTheyTake(t *testing.T) {
 		}
 	}
 }
+
+// A guest that waits for the host writes no memory meanwhile, so none is brought,
+// and its slices stay as long as they were.
+func TestTimeOfTheHostIsNotTheGuests(t *testing.T) {
+	const waited = time.Second
+	for name, host := range map[string]bool{"the guest took it": false, "the host took it": true} {
+		now := time.Now()
+		g := &guest{arena: &arena{limit: 64 << 20}, watch: &stopwatch{start: now.Add(-time.Hour)}}
+		defer g.arena.free()
+		m := g.arena.allocate(nil, 64<<20)
+		mem := m.Reallocate(16 << 20)
+		if mem == nil {
+			t.Fatal("no memory")
+		}
+		mem[0] = 1
+		g.pace = pace{slice: lazySlice, since: now.Add(-waited)}
+		if host {
+			g.pace.exclude(now.Add(-waited))
+		}
+		after := time.Now()
+		lazy := g.lazy(after)
+		if got := m.brought > 0; got == host || !lazy {
+			t.Errorf("%s: %d bytes were brought, lazy %v", name, m.brought, lazy)
+		}
+		if got, want := g.pace.next(after, lazy), map[bool]int32{false: minSlice, true: lazySlice}[host]; got != want {
+			t.Errorf("%s: the next slice is %d, want %d", name, got, want)
+		}
+	}
+}

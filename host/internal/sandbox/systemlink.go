@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -133,8 +134,11 @@ func (f wasiFunc) guarded(g *guest, mod api.Module, args []uint64) (e errno) {
 	if g.sys.called != nil {
 		g.sys.called[f.name] = true
 	}
-	if f.work && g.ctx.Err() != nil {
-		return wasiIntr
+	if f.work {
+		if g.ctx.Err() != nil {
+			return wasiIntr
+		}
+		defer g.pace.exclude(time.Now())
 	}
 	return g.trace.system(f, g.sys, memoryOf(mod), args)
 }
