@@ -264,8 +264,8 @@ func (d *driver) completed(body run.Body) run.Body {
 }
 
 func (d *driver) append(e run.Event) error {
-	ctx, done := d.storing.begin()
-	defer done()
+	ctx := d.storing.begin()
+	defer d.storing.pause()
 	err := d.Store.Append(ctx, e.Run, e.Seq-1, []run.Event{e})
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("the store took longer than %s: %w", storeTimeout, context.Cause(ctx))

@@ -35,7 +35,7 @@ type notes struct {
 }
 
 func newNotes() *notes {
-	return &notes{ready: make(chan struct{}, 1), lost: make(map[string]int), gone: make(map[string]int)}
+	return &notes{ready: make(chan struct{}, 1)}
 }
 
 func (n *notes) progress(p run.Progressed) {
@@ -50,7 +50,7 @@ func (n *notes) log(l run.Logged) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.add(l, len(l.Message)) {
-		n.lost[l.CallID]++
+		n.lost = counted(n.lost, l.CallID)
 	}
 }
 
@@ -58,8 +58,17 @@ func (n *notes) nested(e run.Nested) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if (e.Event.Transient() && len(n.queue) >= maxPassing) || !n.add(e, weight(&e.Event)) {
-		n.gone[e.CallID]++
+		n.gone = counted(n.gone, e.CallID)
 	}
+}
+
+// counted adds one of a call. Nearly every step loses nothing and makes no map.
+func counted(of map[string]int, callID string) map[string]int {
+	if of == nil {
+		of = make(map[string]int)
+	}
+	of[callID]++
+	return of
 }
 
 // weight is about how many bytes an event keeps while it waits.

@@ -17,8 +17,8 @@ type storing struct {
 	timer  *time.Timer
 }
 
-// begin returns the context of one append, which ends by calling done.
-func (s *storing) begin() (ctx context.Context, done func()) {
+// begin returns the context of one append, which ends by calling pause.
+func (s *storing) begin() context.Context {
 	if s.ctx == nil || s.ctx.Err() != nil {
 		s.end()
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -27,7 +27,7 @@ func (s *storing) begin() (ctx context.Context, done func()) {
 	} else {
 		s.timer.Reset(storeTimeout)
 	}
-	return s.ctx, s.pause
+	return s.ctx
 }
 
 func (s *storing) pause() { s.timer.Stop() }

@@ -16,6 +16,9 @@ import (
 // first. It follows from the plan alone, so it is the same after a crash.
 func (a *Agent) waves(actions []run.Action) []int {
 	waves := make([]int, len(actions))
+	if len(actions) == 1 {
+		return waves
+	}
 	p := a.newPlaces(actions)
 	if !p.reads {
 		return waves

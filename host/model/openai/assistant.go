@@ -23,8 +23,9 @@ func (p *profile) echoes(m *model.Message) bool {
 func (p *profile) own(m *model.Message) bool { return m.Origin == p.origin && !p.noExtra }
 
 func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, error) {
-	members := make(map[string]json.RawMessage)
-	if p.own(m) {
+	var members map[string]json.RawMessage // more than the known ones; nil: there are none
+	if p.own(m) && len(m.Extra) > 0 {
+		members = make(map[string]json.RawMessage)
 		if err := addUnknown(members, m.Extra); err != nil {
 			return nil, err
 		}
@@ -33,21 +34,20 @@ func (p *profile) encodeAssistant(m *model.Message, calls []openCall) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	members["role"] = json.RawMessage(`"assistant"`)
-	members["content"] = content
-	delete(members, "reasoning_content")
+	var reasoning, list json.RawMessage
 	if p.echoes(m) && !asItCame {
-		if members["reasoning_content"], err = marshal(m.Reasoning); err != nil {
+		if reasoning, err = marshal(m.Reasoning); err != nil {
 			return nil, err
 		}
 	}
-	delete(members, "tool_calls")
 	if len(m.ToolCalls) > 0 {
-		if members["tool_calls"], err = encodeCalls(m, calls, p.own(m)); err != nil {
+		if list, err = encodeCalls(m, calls, p.own(m)); err != nil {
 			return nil, err
 		}
 	}
-	return joinMembers(members), nil
+	return joinKnown(members, []named{
+		{"content", content}, {"reasoning_content", reasoning}, {"role", json.RawMessage(`"assistant"`)}, {"tool_calls", list},
+	}), nil
 }
 
 // assistantContent is the text, or the parts as they came, thinking included,

@@ -27,11 +27,13 @@ type Client struct {
 	url    string
 	extra  map[string]json.RawMessage // Options.Extra, encoded
 	http   *http.Client
+	header http.Header
 	redact redactor
 	// official: the endpoint is OpenAI's own
 	official bool
 
 	readers *sync.Pool // of *bufio.Reader, for replies
+	bodies  *sync.Pool // of *posted, for requests
 
 	mu        sync.Mutex
 	profile   *profile
@@ -69,8 +71,10 @@ func New(opts Options) (*Client, error) {
 	return &Client{
 		opts: opts, extra: extra, redact: redactor{redact.New(opts.APIKey)},
 		readers:  &sync.Pool{New: func() any { return bufio.NewReader(nil) }},
+		bodies:   &sync.Pool{New: func() any { return new(posted) }},
 		url:      base.JoinPath("chat", "completions").String(),
 		http:     newHTTPClient(&opts),
+		header:   header(&opts),
 		official: base.Hostname() == officialHost,
 		profile:  opts.Compat.profile(origin),
 	}, nil

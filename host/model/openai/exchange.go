@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,14 +60,14 @@ func newHTTPClient(o *Options) *http.Client {
 func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *model.Request) (*model.Reply, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	defer time.AfterFunc(c.opts.Timeout, func() { cancel(errAttemptTime) }).Stop()
-	resp, err := c.post(ctx, body)
+	w := newWatch(cancel, c.opts.Timeout, c.opts.IdleTimeout)
+	defer w.stop()
+	resp, sent, err := c.post(ctx, body)
 	if err != nil {
 		return nil, failedSend(ctx, err)
 	}
 	defer resp.Body.Close()
-	r := newLive(ctx, cancel, resp.Body, c.opts.IdleTimeout)
-	defer r.stop()
+	r := newLive(ctx, w, resp.Body)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, readStatus(resp, r)
 	}
@@ -78,6 +77,7 @@ func (c *Client) exchange(parent context.Context, body [][]byte, d *draft, req *
 	if err := readReply(in, r, d); err != nil {
 		return nil, failedRead(ctx, err, d, resp)
 	}
+	c.reuse(sent)
 	reply, err := d.reply(req)
 	if err != nil {
 		return nil, err
@@ -94,38 +94,26 @@ func (c *Client) release(in *bufio.Reader) {
 	c.readers.Put(in)
 }
 
-func (c *Client) post(ctx context.Context, body [][]byte) (*http.Response, error) {
-	r, err := newPost(ctx, c.url, body)
+func (c *Client) post(ctx context.Context, body [][]byte) (*http.Response, *posted, error) {
+	r, whole, err := c.newPost(ctx, body)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	if c.opts.Stream {
-		r.Header.Set("Accept", "text/event-stream")
-	}
-	r.Header.Set("User-Agent", "wagent")
-	if c.opts.APIKey != "" {
-		r.Header.Set("Authorization", "Bearer "+c.opts.APIKey)
-	}
-	return c.http.Do(r)
+	r.Header = c.header.Clone()
+	resp, err := c.http.Do(r)
+	return resp, whole, err
 }
 
-// newPost makes a request of a body. One that fits into the connection's buffer is
-// put together: of what it knows to be in memory, net/http sends head and body at once.
-func newPost(ctx context.Context, url string, body [][]byte) (*http.Request, error) {
-	if totalLen(body) <= writeBuffer {
-		return http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(bytes.Join(body, nil)))
+// header is what every request has.
+func header(o *Options) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"wagent"}}
+	if o.Stream {
+		h.Set("Accept", "text/event-stream")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &segmentReader{segments: body})
-	if err != nil {
-		return nil, err
+	if o.APIKey != "" {
+		h.Set("Authorization", "Bearer "+o.APIKey)
 	}
-	r.ContentLength = totalLen(body)
-	r.GetBody = func() (io.ReadCloser, error) {
-		return io.NopCloser(&segmentReader{segments: body}), nil
-	}
-	return r, nil
+	return h
 }
 
 // failedSend is the error of a request that got no answer. The URL is left out:

@@ -78,8 +78,9 @@ func read(body io.Reader) (*model.Reply, error) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	r := newLive(ctx, cancel, body, time.Minute)
-	defer r.stop()
+	w := newWatch(cancel, time.Minute, time.Minute)
+	defer w.stop()
+	r := newLive(ctx, w, body)
 	d := newDraft("openai:fuzz", tools, nil)
 	if err := readReply(bufio.NewReader(r), r, d); err != nil {
 		return nil, err

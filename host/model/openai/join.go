@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"unicode/utf8"
 )
@@ -10,16 +9,61 @@ import (
 // joinMembers writes an object of members that are JSON, in the order of their names.
 func joinMembers(members map[string]json.RawMessage) []byte {
 	n := 2
+	keys := make([]string, 0, 8)
 	for key, value := range members {
 		n += len(key) + len(value) + 4
+		keys = append(keys, key)
 	}
+	slices.Sort(keys)
 	b := append(make([]byte, 0, n), '{')
-	for i, key := range slices.Sorted(maps.Keys(members)) {
+	for i, key := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(appendString(b, key), ':')
 		b = append(b, members[key]...)
+	}
+	return append(b, '}')
+}
+
+// named is a member of an object, with a name that needs no escape; without a value it
+// is none.
+type named struct {
+	key   string
+	value json.RawMessage
+}
+
+// joinKnown is joinMembers for members that may be nil and those in list, which are
+// in the order of their names and win.
+func joinKnown(members map[string]json.RawMessage, list []named) []byte {
+	if members == nil {
+		return joinList(list)
+	}
+	for _, k := range list {
+		if k.value == nil {
+			delete(members, k.key)
+		} else {
+			members[k.key] = k.value
+		}
+	}
+	return joinMembers(members)
+}
+
+func joinList(list []named) []byte {
+	n := 2
+	for _, k := range list {
+		n += len(k.key) + len(k.value) + 4
+	}
+	b := append(make([]byte, 0, n), '{')
+	for _, k := range list {
+		if k.value == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), k.key...), '"', ':')
+		b = append(b, k.value...)
 	}
 	return append(b, '}')
 }

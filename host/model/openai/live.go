@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 )
 
 // live is a body that must stay alive: it is cancelled when no byte arrives for
@@ -14,23 +13,16 @@ import (
 // side then, a server that sees that may end its body in good form, and half of
 // it would pass for the whole.
 type live struct {
-	r    io.Reader
-	left int64
-	over func() error // why the exchange is over; nil while it is not
-	idle time.Duration
-
-	silence *time.Timer
-	nothing *time.Timer
+	r     io.Reader
+	left  int64
+	over  func() error // why the exchange is over; nil while it is not
+	watch *watch
 }
 
-// newLive returns a reader of r, which ends with ctx. It is the caller's to stop.
-func newLive(ctx context.Context, cancel context.CancelCauseFunc, r io.Reader, idle time.Duration) *live {
-	return &live{
-		r: r, left: maxBody, idle: idle,
-		over:    func() error { return context.Cause(ctx) },
-		silence: time.AfterFunc(idle, func() { cancel(errSilence) }),
-		nothing: time.AfterFunc(keepAliveFactor*idle, func() { cancel(errNoData) }),
-	}
+// newLive returns a reader of r, which ends with ctx, as w sees to.
+func newLive(ctx context.Context, w *watch, r io.Reader) *live {
+	w.listen()
+	return &live{r: r, left: maxBody, over: func() error { return context.Cause(ctx) }, watch: w}
 }
 
 // Read implements [io.Reader].
@@ -40,7 +32,7 @@ func (l *live) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	if n > 0 {
-		l.silence.Reset(l.idle)
+		l.watch.heard()
 	}
 	l.left -= int64(n)
 	if errors.Is(err, io.EOF) {
@@ -52,20 +44,12 @@ func (l *live) Read(p []byte) (int, error) {
 }
 
 // data says that something other than a keep-alive arrived.
-func (l *live) data() { l.nothing.Reset(keepAliveFactor * l.idle) }
-
-// stop ends the timers.
-func (l *live) stop() {
-	l.silence.Stop()
-	l.nothing.Stop()
-}
+func (l *live) data() { l.watch.told() }
 
 // drain reads what is left after the end mark, for a moment: a body that was
 // read to its end leaves a connection that can be used again.
 func (l *live) drain(in *bufio.Reader) {
-	l.idle = drainTime
-	l.silence.Reset(drainTime)
-	l.nothing.Reset(keepAliveFactor * drainTime)
+	l.watch.hurry(drainTime)
 	l.left = min(l.left, maxErrorBody)
 	_, _ = io.Copy(io.Discard, in) // the reply is complete already
 }
