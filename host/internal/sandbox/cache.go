@@ -80,6 +80,7 @@ func (e *cacheEntry) prepare() error {
 			return err
 		}
 	}
+	e.touch()
 	var err error
 	e.cache, err = wazero.NewCompilationCacheWithDir(e.dir)
 	return err

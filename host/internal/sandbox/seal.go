@@ -88,7 +88,11 @@ func (e *cacheEntry) seal() error {
 	if !fresh {
 		return nil
 	}
-	return writeFile(filepath.Join(e.dir, sealName), textDigest(b.String())+"\n"+b.String())
+	if err := writeFile(filepath.Join(e.dir, sealName), textDigest(b.String())+"\n"+b.String()); err != nil {
+		return err
+	}
+	prune(filepath.Dir(e.dir), time.Now(), maxKept)
+	return nil
 }
 
 // readSeal returns name and digest of every sealed file.
