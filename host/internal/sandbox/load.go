@@ -159,6 +159,9 @@ func (p *part) compile(ctx context.Context, out *wasmbin.Output, how compiling) 
 	}
 	p.mutable = out.Mutable
 	p.exact = out.Exact
+	if how == fromCache && p.compileShell(ctx, out) {
+		return nil
+	}
 	if p.code, err = p.runtime.CompileModule(how.context(ctx), out.Wasm); err != nil {
 		return how.failed(ctx, err)
 	}

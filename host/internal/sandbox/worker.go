@@ -104,6 +104,9 @@ func work(in io.Reader, out io.Writer, open error) int {
 		os.Exit(exitOrphan)
 	}()
 	made := compileInto(".", wasm, o.Workers)
+	if made == (report{}) {
+		_ = shelter(".", wasm, o.Workers) // the code is there, under one name or the other
+	}
 	if open != nil {
 		made.Open = open.Error()
 	}

@@ -70,6 +70,9 @@ func FuzzRewrite(f *testing.F) {
 			if len(out.Wasm) > 64*len(wasm)+4096 {
 				t.Fatalf("%d bytes became %d", len(wasm), len(out.Wasm))
 			}
+			if shell, err := wasmbin.Shell(out.Wasm); err != nil || takes(shell) != nil {
+				t.Fatalf("what is left without its code is no module: %v, %v", err, takes(shell))
+			}
 			// What was written is read again, but for the names of the host.
 			if _, err := wasmbin.Decode(out.Wasm, small()); err != nil && !strings.Contains(err.Error(), "reserved") {
 				t.Fatalf("what was made of it is refused: %v", err)
