@@ -71,7 +71,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 // asked is what the planner makes of the conversation, for one more step or for the
 // answer.
 func (d *driver) asked(final bool) *model.Request {
-	p := d.Planner.Prompt(&planner.Conversation{Messages: d.briefed(d.shownMessages()), Tools: d.offered(), Final: final, Cache: &d.wrote})
+	p := d.Planner.Prompt(d.conversation(final))
 	req := &model.Request{Messages: p.Messages, Tools: p.Tools, Stop: p.Stop, Memo: &d.memo}
 	d.shape(req, final)
 	return req
@@ -331,7 +331,7 @@ func (d *driver) plan(ctx context.Context, t *run.Turn) {
 			actions[i].CallID = d.freeID("call_" + strconv.Itoa(t.Step) + "_" + strconv.Itoa(i+1))
 		}
 	}
-	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
+	if d.goesOnAfterText() {
 		finish = nil
 	}
 	planned := run.Planned{Step: t.Step, Actions: nonNil(actions), Finish: finish}

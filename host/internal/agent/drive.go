@@ -34,6 +34,7 @@ type driver struct {
 
 	outputName string        // of the tool that takes the output; empty: there is none
 	brief      model.Message // the system prompt that tells of the output; see briefed
+	notDone    model.Message // see unfinished
 	noSchema   bool          // the endpoint has refused the output's schema
 
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next

@@ -96,6 +96,9 @@ func (s *story) says(t testing.TB, from int) model.Model {
 		if why := broken(req.Messages); why != "" {
 			t.Errorf("a provider would refuse: %s", why)
 		}
+		if why := untold(req.Messages); why != "" {
+			t.Error(why)
+		}
 		if err := unwilling(req); err != nil {
 			return nil, err
 		}
