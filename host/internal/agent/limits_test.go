@@ -89,9 +89,11 @@ func TestCallsOverTheirLimitAreRefusedAndThenEndTheRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits agent.Limits
 		ran    map[string]int
+		told   string
 	}{
-		"all":      {agent.Limits{Calls: 3}, map[string]int{"a": 2, "b": 1}},
-		"per tool": {agent.Limits{CallsOf: map[string]int{"a": 1}}, map[string]int{"a": 1, "b": 2}},
+		"all":      {agent.Limits{Calls: 3}, map[string]int{"a": 2, "b": 1}, "at its limit of 3 tool calls, so"},
+		"per tool": {agent.Limits{CallsOf: map[string]int{"a": 1}}, map[string]int{"a": 1, "b": 2}, "at its limit of 1 call of this tool, so"},
+		"both":     {agent.Limits{Calls: 3, CallsOf: map[string]int{"b": 9}}, map[string]int{"a": 2, "b": 1}, "at its limit of 3 tool calls, so"},
 	} {
 		edit := func(a *agent.Agent) { a.Limits = c.limits }
 		_, got := finish(t, t.Context(), newAgent(t, says(calls("a", "b"), calls("a", "b"), text("enough")), edit))
@@ -104,7 +106,7 @@ func TestCallsOverTheirLimitAreRefusedAndThenEndTheRun(t *testing.T) {
 			}
 		}
 		refused := slices.ContainsFunc(got.Steps, func(s run.Step) bool {
-			return s.ErrorKind == run.KindRefused && strings.Contains(s.Observation, "was not made")
+			return s.ErrorKind == run.KindRefused && strings.Contains(s.Observation, c.told+" this call was not made")
 		})
 		if !refused {
 			t.Errorf("%s: no call says that it was refused: %+v", name, got.Steps)
