@@ -59,11 +59,15 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 }
 
 // closing is what is kept of a last answer: its text, if that is an answer. Calls
-// would never be made.
+// would never be made; the output that one of them gives is the answer, as a text.
 func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
+	if v, ok := d.handedIn(r); ok {
+		m.Content = model.TextParts(string(v))
+		dropped--
+	}
 	m.ToolCalls, m.Extra = nil, kept(m.Extra)
 	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
 	d.unanswered = model.Usage{}
