@@ -51,6 +51,7 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 // text on the way has it shown at the end, so printing deltas prints the answer.
 func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
 	d.shown.Reset()
+	d.thought = thought{}
 	d.calling = callsShown{off: len(req.Tools) == 0}
 	if err := d.sendable(req); err != nil {
 		return nil, err
@@ -60,6 +61,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 		return nil, err
 	}
 	d.flushCall()
+	reply = d.unthought(reply)
 	spent := reply.Usage.Add(reply.Retried)
 	d.meter.spend(spent, d.pricesOf(reply).Cost(spent))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
@@ -95,6 +97,21 @@ func (d *driver) shownMessages() []model.Message {
 		}
 	}
 	return all
+}
+
+// hear shows what comes of a text that is under way.
+func (d *driver) hear(piece string) {
+	if _, native := d.Planner.(planner.Tools); !native {
+		d.showText(piece)
+		return
+	}
+	thinking, said := d.thought.take(piece)
+	if thinking != "" {
+		d.emit(run.Delta{Reasoning: thinking})
+	}
+	if said != "" {
+		d.showText(said)
+	}
 }
 
 func (d *driver) showText(text string) {
@@ -136,6 +153,7 @@ func (d *driver) chunk(c model.Chunk) {
 	switch {
 	case c.Retry != nil:
 		d.shown.Reset()
+		d.thought = thought{}
 		d.calling = callsShown{off: d.calling.off}
 		d.emit(run.Retried{
 			Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err), Model: c.Retry.Next,
@@ -143,7 +161,7 @@ func (d *driver) chunk(c model.Chunk) {
 	case c.Reasoning != "":
 		d.emit(run.Delta{Reasoning: c.Reasoning})
 	case c.Text != "":
-		d.showText(c.Text)
+		d.hear(c.Text)
 	case c.Call != nil:
 		d.showCall(c.Call)
 	}

@@ -40,6 +40,7 @@ type driver struct {
 	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
 	calling    callsShown      // its calls
+	thought    thought         // what is in front of the text, if it is thinking
 
 	yield   func(run.Event, error) bool
 	left    bool // the caller has broken off; yield must not be called again
