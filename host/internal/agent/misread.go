@@ -40,7 +40,7 @@ func (d *driver) feedback(ctx context.Context, e *planner.ParseError) string {
 		if len(text) > maxFeedback {
 			text = strings.ToValidUTF8(text[:maxFeedback], "")
 		}
-		return text
+		return planner.Quoted(d.Planner, text) // a guest has written it, of what a model has
 	case on.Text != "":
 		return on.Text
 	}
