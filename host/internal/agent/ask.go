@@ -40,8 +40,7 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 		return reply, err
 	}
 	if me, ok := errors.AsType[*model.Error](err); ok {
-		d.unanswered = d.unanswered.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+		d.unanswered = d.unanswered.Add(d.paid(me))
 	}
 	d.emit(run.Retried{Attempt: 1, Error: oneLine(err)})
 	return d.generate(ctx, d.asked(final))
@@ -62,8 +61,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 	}
 	d.flushCall()
 	reply = d.unthought(reply)
-	spent := reply.Usage.Add(reply.Retried)
-	d.meter.spend(spent, d.pricesOf(reply).Cost(spent))
+	d.meter.spend(reply.Spent(), reply.Cost(d.Prices))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
 		d.showText(text)
 	}
@@ -193,25 +191,29 @@ var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empt
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
 	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
-	d.unanswered = d.unanswered.Add(first.Usage).Add(first.Retried)
+	d.unanswered = d.spentOn(first)
 	reply, err := d.query(ctx, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case empty(reply):
-		d.unanswered = d.unanswered.Add(reply.Usage).Add(reply.Retried)
+		d.unanswered = d.spentOn(reply)
 		return nil, errEmpty
 	}
 	return reply, nil
 }
 
-// pricesOf are the prices by which a reply is counted, what was spent before it came
-// included.
-func (d *driver) pricesOf(r *model.Reply) model.Prices {
-	if r.Prices != nil {
-		return *r.Prices
-	}
-	return d.Prices
+// spentOn is what a reply came to, with what was spent before and came to nothing. Each
+// attempt costs what its own model does.
+func (d *driver) spentOn(r *model.Reply) run.Spent {
+	return d.unanswered.Add(run.Spent{Usage: r.Spent(), Cost: r.Cost(d.Prices)})
+}
+
+// paid is what attempts cost that failed, which is counted.
+func (d *driver) paid(e *model.Error) run.Spent {
+	spent := run.Spent{Usage: e.Usage, Cost: e.Cost(d.Prices)}
+	d.meter.spend(spent.Usage, spent.Cost)
+	return spent
 }
 
 // reply records what the model said. Calls of a reply that was cut off are
@@ -228,13 +230,13 @@ func (d *driver) reply(step int, r *model.Reply) {
 		dropped += len(m.ToolCalls)
 		m.ToolCalls = nil
 	}
-	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
+	spent := d.spentOn(r)
 	body := run.Replied{
-		Step: step, Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Step: step, Usage: spent.Usage, Cost: spent.Cost, ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 		NoSchema: d.noSchema,
 	}
-	d.unanswered = model.Usage{}
+	d.unanswered = run.Spent{}
 	d.shown.Reset()
 	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
@@ -383,16 +385,15 @@ func (d *driver) fail(err error) {
 			f.Partial = me.Partial
 		}
 	}
-	d.emit(run.Failed{Err: f, Usage: spent, Cost: d.Prices.Cost(spent)})
+	d.emit(run.Failed{Err: f, Usage: spent.Usage, Cost: spent.Cost})
 }
 
 // wasted is what was spent and came to nothing, by a call that ended with err included.
-func (d *driver) wasted(err error) model.Usage {
+func (d *driver) wasted(err error) run.Spent {
 	spent := d.unanswered
-	d.unanswered = model.Usage{}
+	d.unanswered = run.Spent{}
 	if me, ok := errors.AsType[*model.Error](err); ok {
-		spent = spent.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+		spent = spent.Add(d.paid(me))
 	}
 	return spent
 }

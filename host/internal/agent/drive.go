@@ -37,7 +37,7 @@ type driver struct {
 	notDone    model.Message // see unfinished
 	noSchema   bool          // the endpoint has refused the output's schema
 
-	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
+	unanswered run.Spent       // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
 	calling    callsShown      // its calls
 	thought    thought         // what is in front of the text, if it is thinking

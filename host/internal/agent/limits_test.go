@@ -320,3 +320,43 @@ func TestWhatACallCostsIsOfTheRunsLimit(t *testing.T) {
 		t.Errorf("%s after %d steps for %g: %+v", got.ExitReason, got.StepCount, got.Cost, got.Steps)
 	}
 }
+
+// What came to nothing costs what the model does that was asked for it, and not what the
+// one does that answers then: an empty reply, one that failed, a schema that was refused.
+func TestWhatCameToNothingCostsByItsOwnPrices(t *testing.T) {
+	dear := &model.Prices{Input: 100e6}
+	bill := []model.Priced{{Usage: model.Usage{PromptTokens: 2}}, {Usage: model.Usage{PromptTokens: 1}, Prices: dear}}
+	empty, answer := text(" "), text(`{"n":1}`)
+	empty.Usage, empty.Prices = model.Usage{PromptTokens: 5}, dear
+	answer.Usage, answer.Retried, answer.Bill = model.Usage{PromptTokens: 2}, model.Usage{PromptTokens: 1}, bill
+	failed := &model.Error{Kind: model.Rejected, Message: "no", Usage: model.Usage{PromptTokens: 3}, Bill: bill}
+	refused := *failed
+	refused.Err = model.ErrOutputSchema
+	type said struct {
+		reply *model.Reply
+		err   error
+	}
+	for name, c := range map[string]struct {
+		said   []said
+		tokens int64
+		cost   float64
+	}{
+		"an empty reply":   {[]said{{empty, nil}, {answer, nil}}, 8, 500 + 102},
+		"two of them":      {[]said{{empty, nil}, {empty, nil}}, 10, 1000},
+		"it fails":         {[]said{{nil, failed}}, 3, 102},
+		"empty, and fails": {[]said{{empty, nil}, {nil, failed}}, 8, 500 + 102},
+		"a refused schema": {[]said{{nil, &refused}, {empty, nil}, {answer, nil}}, 11, 102 + 500 + 102},
+	} {
+		next := 0
+		m := modelFunc(func(context.Context, *model.Request, func(model.Chunk)) (*model.Reply, error) {
+			next++
+			return c.said[next-1].reply, c.said[next-1].err
+		})
+		_, got := finish(t, t.Context(), newAgent(t, m, asking(t, agent.Native, func(a *agent.Agent) {
+			a.Output.Otherwise, a.Prices = agent.ByPrompt, model.Prices{Input: 1e6}
+		})))
+		if got.TokenUsage.PromptTokens != c.tokens || got.Cost != c.cost {
+			t.Errorf("%s: %d tokens for %v, want %d for %v", name, got.TokenUsage.PromptTokens, got.Cost, c.tokens, c.cost)
+		}
+	}
+}
