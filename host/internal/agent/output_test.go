@@ -380,6 +380,41 @@ func TestTheLastAnswerAtALimitFitsTheSchemaToo(t *testing.T) {
 	}
 }
 
+func TestTheLastAnswerOfATextPlannerFitsTheSchemaToo(t *testing.T) {
+	for _, c := range []struct {
+		planner     planner.Planner
+		first, last string
+		want        string
+	}{
+		{planner.React{}, "Action: a\nAction Input: {}", "Thought: so\nFinal Answer: {\"n\":7}", `{"n":7}`},
+		{planner.React{}, "Action: a\nAction Input: {}", `{"n":7}`, `{"n":7}`},
+		{planner.React{}, "Action: a\nAction Input: {}", "Final Answer: seven", ""},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"Final Answer","action_input":{"n":7}}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"Final Answer","action_input":"{\"n\":7}"}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"n":7}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"n":"x"}`, ""},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"a","action_input":{"n":7}}`, ""},
+	} {
+		m, _ := keeping(text(c.first), text(c.last))
+		_, got := finish(t, t.Context(), newAgent(t, m, asking(t, agent.ByPrompt, func(a *agent.Agent) {
+			a.Planner, a.MaxSteps, a.Generate = c.planner, 1, true
+		})))
+		if got.ExitReason != run.ExitMaxSteps || string(got.Structured) != c.want || c.want == "" && got.Output != "The agent stopped at its limit of steps." {
+			t.Errorf("%T, %s: %s, output %q", c.planner, c.last, got.Structured, got.Output)
+		}
+	}
+	// An action is none, also where the schema takes any object.
+	for last, want := range map[string]string{`{"action":"a","action_input":{}}`: "", `{"b":1}`: `{"b":1}`} {
+		_, got := finish(t, t.Context(), newAgent(t, says(text(`{"action":"a","action_input":{}}`), text(last)), func(a *agent.Agent) {
+			a.Planner, a.MaxSteps, a.Generate = planner.JSON{}, 1, true
+			a.Output = &agent.Output{Schema: compiled(t, `{"type":"object"}`), Strategy: agent.ByPrompt, Attempts: 1}
+		}))
+		if string(got.Structured) != want {
+			t.Errorf("%s: %s, output %q", last, got.Structured, got.Output)
+		}
+	}
+}
+
 // A model that was shown the tool for the output uses it in its last answer too, where
 // none is offered. What fits is the run's output, and the conversation can be sent again.
 func TestAnOutputThatIsHandedInLastCounts(t *testing.T) {
