@@ -99,7 +99,7 @@ func (d *driver) shownMessages() []model.Message {
 
 // hear shows what comes of a text that is under way.
 func (d *driver) hear(piece string) {
-	if _, native := d.Planner.(planner.Tools); !native {
+	if !d.readsAll() {
 		d.showText(piece)
 		return
 	}
@@ -382,7 +382,7 @@ func (d *driver) fail(err error) {
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
 		if me.Partial != "" {
-			f.Partial = me.Partial
+			f.Partial = d.answering(me.Partial)
 		}
 	}
 	d.emit(run.Failed{Err: f, Usage: spent.Usage, Cost: spent.Cost})

@@ -40,10 +40,24 @@ func breaks(s string) bool {
 	return strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\r")
 }
 
-// unthought returns a reply whose thinking is apart from what it says. Planners of text
-// read the whole reply themselves.
+// readsAll says that the whole text of a reply is the answer: planners of text look for
+// it in there, and for thinking, themselves.
+func (d *driver) readsAll() bool {
+	_, native := d.Planner.(planner.Tools)
+	return native
+}
+
+// answering is what of a text that broke off is behind the thinking.
+func (d *driver) answering(text string) string {
+	if d.readsAll() {
+		_, text, _ = parted(text)
+	}
+	return text
+}
+
+// unthought returns a reply whose thinking is apart from what it says.
 func (d *driver) unthought(r *model.Reply) *model.Reply {
-	if _, native := d.Planner.(planner.Tools); !native || len(r.Message.Content) == 0 || r.Message.Content[0].Type != model.TextPart {
+	if !d.readsAll() || len(r.Message.Content) == 0 || r.Message.Content[0].Type != model.TextPart {
 		return r
 	}
 	thinking, said, ok := parted(r.Message.Content[0].Text)

@@ -142,3 +142,17 @@ func TestAPlannerOfTextReadsThinkingItself(t *testing.T) {
 		t.Errorf("%q, %+v", got.Output, got.LastMessage)
 	}
 }
+
+// What is left of a reply that broke off is what it had said, and not what it had thought.
+func TestAReplyThatBreaksOffLeavesItsAnswer(t *testing.T) {
+	for partial, want := range map[string]string{"<think>\nhm\n</think>\n\n4": "4", "4": "4", "<think>\nhm": "<think>\nhm"} {
+		m := modelFunc(func(_ context.Context, _ *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+			sink(model.Chunk{Text: partial})
+			return nil, &model.Error{Kind: model.Stream, Message: "cut", Partial: partial}
+		})
+		_, got := finish(t, t.Context(), newAgent(t, m, nil))
+		if got.Error == nil || got.Error.Partial != want {
+			t.Errorf("%q: %+v", partial, got.Error)
+		}
+	}
+}
