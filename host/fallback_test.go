@@ -187,6 +187,49 @@ func TestAFallbackCostsByItsOwnPrices(t *testing.T) {
 	}
 }
 
+// Each attempt costs what its own model does: one that broke off and whose fallback
+// answered, and all when none did.
+func TestEachAttemptCostsByItsOwnPrices(t *testing.T) {
+	cheap, dear := manifest.Prices{Input: 1, Output: 2}, manifest.Prices{Input: 300, Output: 5000}
+	const words = "one two three four five six"
+	alone := func() float64 { // what the first costs that breaks off
+		end := modeltest.Server(t, modeltest.Break(words))
+		h := chained(t, manifest.Model{Name: "a", BaseURL: end.URL, Prices: cheap, Retry: manifest.Retry{Attempts: 1}}, nil)
+		var failed *host.RunError
+		if _, err := h.Ask(t.Context(), "go"); !errors.As(err, &failed) || failed.Result.Cost == 0 {
+			t.Fatalf("%v", err)
+		}
+		return failed.Result.Cost
+	}()
+	for name, c := range map[string]struct {
+		second modeltest.Turn
+		more   float64
+	}{
+		"the fallback answers": {modeltest.Text("ok"), 10*300e-6 + 5*5000e-6},
+		"it breaks off too":    {modeltest.Break(words), -1}, // its tokens are those of the first
+	} {
+		first, second := modeltest.Server(t, modeltest.Break(words)), modeltest.Server(t, c.second)
+		h := chained(t, manifest.Model{
+			Name: "a", BaseURL: first.URL, Prices: cheap, Retry: manifest.Retry{Attempts: 1},
+			Fallback: []manifest.Fallback{{Name: "b", BaseURL: second.URL, Prices: dear}},
+		}, nil)
+		end, err := h.Ask(t.Context(), "go")
+		got := end.Result
+		var failed *host.RunError
+		if errors.As(err, &failed) {
+			got = failed.Result
+		}
+		want := alone + c.more
+		if c.more < 0 {
+			u := got.TokenUsage // of two attempts alike
+			want = alone + (float64(u.PromptTokens)*dear.Input+float64(u.CompletionTokens)*dear.Output)/2e6
+		}
+		if got == nil || math.Abs(got.Cost-want) > 1e-9 {
+			t.Errorf("%s: cost %v, want %v", name, got.Cost, want)
+		}
+	}
+}
+
 // What the manifest can say of an endpoint, its client understands.
 func TestEveryCompatSwitchReachesTheClient(t *testing.T) {
 	for _, c := range []manifest.Compat{

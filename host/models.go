@@ -92,8 +92,14 @@ func (p priced) Generate(ctx context.Context, req *model.Request, sink func(mode
 	reply, err := p.Client.Generate(ctx, req, sink)
 	if err == nil {
 		reply.Prices = &p.prices
+		return reply, nil
 	}
-	return reply, err
+	if failed, ok := errors.AsType[*model.Error](err); ok && failed != nil && failed.Usage != (model.Usage{}) {
+		paid := *failed
+		paid.Bill = []model.Priced{{Usage: failed.Usage, Prices: &p.prices}}
+		return nil, &paid
+	}
+	return nil, err
 }
 
 func pricesOf(p manifest.Prices) model.Prices {

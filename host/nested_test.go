@@ -380,6 +380,10 @@ func TestBudgetsOfTheCallerBindTheAgent(t *testing.T) {
 			if n := s.CallCounts["counter"]; n != 1 || len(got.Steps) != 2 || got.Steps[1].Observation == "inner" || !got.Steps[1].IsError {
 				t.Errorf("the agent made %d calls; steps are %+v", n, got.Steps)
 			}
+			last := s.Steps[len(s.Steps)-1].Observation
+			if !strings.Contains(last, "at its limit of 2 tool calls of the run that this one is part of, so") {
+				t.Errorf("the agent's model was told %q", last)
+			}
 		}
 	}
 }

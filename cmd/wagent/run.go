@@ -280,6 +280,9 @@ func (s *session) verdict(b run.Body) error {
 			if b.ExitReason == run.ExitParseErrors && m.Agent.Output != nil && !unread(b.Result) {
 				return &ended{code, errors.New(noOutput)}
 			}
+			if b.ExitReason == run.ExitToolCallBudget {
+				return &ended{code, errors.New(overCalls(b.Result, &m.Agent))}
+			}
 			return &ended{code, errors.New(stopText(b.ExitReason, b.Result, cmp.Or(s.limit, time.Duration(m.Agent.MaxDuration))))}
 		}
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/wagent-dev/wagent/host/manifest"
 	"github.com/wagent-dev/wagent/host/run"
 )
 
@@ -25,8 +27,6 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 		return fmt.Sprintf("stopped after %d tokens (agent.max_total_tokens)", r.TokenUsage.TotalTokens)
 	case run.ExitCostBudget:
 		return fmt.Sprintf("stopped after a cost of %s (agent.max_cost)", costText(r.Cost))
-	case run.ExitToolCallBudget:
-		return "the model went on calling tools over their limit (agent.max_tool_calls, agent.max_calls_per_tool)"
 	case run.ExitRepeatedCalls:
 		return "the model made the same calls with the same results over and over (agent.max_repeated_calls); a tool that is asked until its result is another needs polling: true"
 	case run.ExitLength:
@@ -38,6 +38,24 @@ func stopText(reason run.ExitReason, r *run.Result, limit time.Duration) string 
 	default:
 		return fmt.Sprintf("stopped: %s", reason)
 	}
+}
+
+// overCalls says which limit of tool calls stopped a run, by the last call that was
+// refused. A result without steps does not tell.
+func overCalls(r *run.Result, a *manifest.Agent) string {
+	const said = "the model went on calling "
+	for _, s := range slices.Backward(r.Steps) {
+		if s.ErrorKind != run.KindRefused {
+			continue
+		}
+		if most := a.MaxCallsPerTool[s.Action.Tool]; most > 0 && r.ToolCallCounts[s.Action.Tool] >= most {
+			return fmt.Sprintf("%sthe tool %q over its limit of %s (agent.max_calls_per_tool)", said, s.Action.Tool, count(most, "call"))
+		}
+		if a.MaxToolCalls > 0 {
+			return fmt.Sprintf("%stools over the limit of %s (agent.max_tool_calls)", said, count(a.MaxToolCalls, "call"))
+		}
+	}
+	return said + "tools over their limit (agent.max_tool_calls, agent.max_calls_per_tool)"
 }
 
 // noOutput says why a run that is to give a value was stopped without one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -32,13 +33,14 @@ type Backoff struct {
 func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.Context) (*Reply, error)) (*Reply, error) {
 	b = b.withDefaults()
 	var spent Usage
+	var bill []Priced
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("model call: %w", err)
 		}
 		reply, err := attempt(ctx)
 		if err == nil {
-			return paid(reply, spent), nil
+			return paid(reply, spent, bill), nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("model call: %w", ctx.Err())
@@ -49,8 +51,11 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 		}
 		last := *failed
 		last.Attempts = n
-		spent = spent.Add(last.Usage)
+		spent, bill = spent.Add(last.Usage), append(bill, billOf(last.Usage, last.Bill, nil)...)
 		last.Usage = spent
+		if apart(bill) {
+			last.Bill = slices.Clone(bill)
+		}
 		wait, again := b.wait(n, &last)
 		if !again {
 			last.Message = b.refusing(n, &last)
@@ -65,13 +70,17 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 	}
 }
 
-// paid is a reply with what was spent before it.
-func paid(reply *Reply, spent Usage) *Reply {
+// paid is a reply with what was spent before it, by the same model unless bill says
+// otherwise.
+func paid(reply *Reply, spent Usage, bill []Priced) *Reply {
 	if reply == nil || spent == (Usage{}) {
 		return reply
 	}
 	r := *reply
 	r.Retried = r.Retried.Add(spent)
+	if reply.Bill != nil || apart(bill) {
+		r.Bill = slices.Concat(bill, billOf(reply.Spent(), reply.Bill, reply.Prices))
+	}
 	return &r
 }
 

@@ -40,8 +40,11 @@ type Error struct {
 	RetryAfter time.Duration // the provider's wish; 0: none
 	Limit      int64         // ContextOverflow: the window in tokens; 0: it was not named
 
-	Partial   string // the model's text that had arrived; not fit for a terminal
-	Usage     Usage  // what the attempts cost; zero: nothing that is known
+	Partial string // the model's text that had arrived; not fit for a terminal
+	Usage   Usage  // what the attempts cost; zero: nothing that is known
+	// Bill is what Usage is made of, where some of it has other prices than those of the
+	// model that was asked. Nil: all of it has these.
+	Bill      []Priced
 	RequestID string // the provider's id of the exchange; empty: it gave none
 	Attempts  int    // how many were made; 0 and 1: one
 	Err       error  // the cause; nil: there is no more to say

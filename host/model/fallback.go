@@ -112,7 +112,8 @@ func (f *fallback) Generate(ctx context.Context, req *Request, sink func(Chunk))
 		}
 		if errors.Is(err, ErrOutputSchema) {
 			all := *failed
-			all.Usage = all.Usage.Add(past.spent)
+			past.pay(failed)
+			all.Usage, all.Bill = past.spent, past.bills()
 			return nil, &all
 		}
 		past.add(name, window, failed)
@@ -126,6 +127,20 @@ type gaveUp struct {
 	said  []string
 	least int64 // a window up to this is too small; 0: none is known to be
 	spent Usage
+	bill  []Priced // what spent is made of
+}
+
+func (g *gaveUp) pay(e *Error) {
+	g.spent = g.spent.Add(e.Usage)
+	g.bill = append(g.bill, billOf(e.Usage, e.Bill, nil)...)
+}
+
+// bills is what is told of the bill; nil: the sum tells all.
+func (g *gaveUp) bills() []Priced {
+	if !apart(g.bill) {
+		return nil
+	}
+	return g.bill
 }
 
 // tooLong says that the conversation does not fit into window.
@@ -136,7 +151,7 @@ func (g *gaveUp) note(name, what string) { g.said = append(g.said, name+": "+wha
 func (g *gaveUp) add(name string, window int64, e *Error) {
 	g.errs = append(g.errs, e)
 	g.note(name, visible.Line(strings.TrimPrefix(e.Error(), "model: "), maxGaveUp))
-	g.spent = g.spent.Add(e.Usage)
+	g.pay(e)
 	if e.Kind == ContextOverflow {
 		if e.Limit > 0 {
 			window = e.Limit
@@ -167,7 +182,13 @@ func (g *gaveUp) answered(name string, reply *Reply) *Reply {
 	r := *reply
 	why := fmt.Sprintf("%s answered, since others gave up: %s", name, strings.Join(g.said, "; "))
 	r.Warnings = append([]string{why}, r.Warnings...)
+	if g.spent == (Usage{}) {
+		return &r
+	}
 	r.Retried = r.Retried.Add(g.spent)
+	if own := billOf(reply.Spent(), reply.Bill, reply.Prices); apart(g.bill) || apart(own) {
+		r.Bill = slices.Concat(g.bill, own)
+	}
 	return &r
 }
 
@@ -182,7 +203,7 @@ func (g *gaveUp) err() error {
 		}
 	}
 	all := &Error{
-		Kind: g.errs[0].Kind, Usage: g.spent, Message: "every model gave up: " + strings.Join(g.said, "; "),
+		Kind: g.errs[0].Kind, Usage: g.spent, Bill: g.bills(), Message: "every model gave up: " + strings.Join(g.said, "; "),
 	}
 	causes := make([]error, len(g.errs))
 	for i, e := range g.errs {

@@ -84,6 +84,9 @@ type Reply struct {
 	Retried Usage
 	// Prices are those of the model that answered; nil: of the one that was asked.
 	Prices *Prices
+	// Bill is what Usage and Retried are made of, where not all of it has the same
+	// prices. Nil: all of it has Prices.
+	Bill []Priced
 	// DroppedCalls counts calls that were cut off and are not part of Message.
 	DroppedCalls int
 	// Warnings tell the operator what was odd about the reply and how it was

@@ -75,8 +75,9 @@ type Tool struct {
 type OnParse struct {
 	Fail bool   // the run ends
 	Text string // what the model is told instead; empty: what was wrong
-	// Module makes what the model is told of the error and the reply. It blocks until it
-	// has ended or ctx has. On an error the model is told what was wrong. Nil: there is none.
+	// Module makes what the model is told of the error and the reply, where lines that look
+	// like the planner's form are quoted. It blocks until it has ended or ctx has. On an
+	// error the model is told what was wrong. Nil: there is none.
 	Module func(ctx context.Context, problem, reply string) (string, error)
 }
 

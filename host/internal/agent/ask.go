@@ -40,8 +40,7 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 		return reply, err
 	}
 	if me, ok := errors.AsType[*model.Error](err); ok {
-		d.unanswered = d.unanswered.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+		d.unanswered = d.unanswered.Add(d.paid(me))
 	}
 	d.emit(run.Retried{Attempt: 1, Error: oneLine(err)})
 	return d.generate(ctx, d.asked(final))
@@ -51,6 +50,7 @@ func (d *driver) query(ctx context.Context, final bool) (*model.Reply, error) {
 // text on the way has it shown at the end, so printing deltas prints the answer.
 func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply, error) {
 	d.shown.Reset()
+	d.thought = thought{}
 	d.calling = callsShown{off: len(req.Tools) == 0}
 	if err := d.sendable(req); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 		return nil, err
 	}
 	d.flushCall()
-	spent := reply.Usage.Add(reply.Retried)
-	d.meter.spend(spent, d.pricesOf(reply).Cost(spent))
+	reply = d.unthought(reply)
+	d.meter.spend(reply.Spent(), reply.Cost(d.Prices))
 	if text := reply.Message.Text(); text != "" && d.shown.Len() == 0 {
 		d.showText(text)
 	}
@@ -71,7 +71,7 @@ func (d *driver) generate(ctx context.Context, req *model.Request) (*model.Reply
 // asked is what the planner makes of the conversation, for one more step or for the
 // answer.
 func (d *driver) asked(final bool) *model.Request {
-	p := d.Planner.Prompt(&planner.Conversation{Messages: d.briefed(d.shownMessages()), Tools: d.offered(), Final: final, Cache: &d.wrote})
+	p := d.Planner.Prompt(d.conversation(final))
 	req := &model.Request{Messages: p.Messages, Tools: p.Tools, Stop: p.Stop, Memo: &d.memo}
 	d.shape(req, final)
 	return req
@@ -95,6 +95,21 @@ func (d *driver) shownMessages() []model.Message {
 		}
 	}
 	return all
+}
+
+// hear shows what comes of a text that is under way.
+func (d *driver) hear(piece string) {
+	if !d.readsAll() {
+		d.showText(piece)
+		return
+	}
+	thinking, said := d.thought.take(piece)
+	if thinking != "" {
+		d.emit(run.Delta{Reasoning: thinking})
+	}
+	if said != "" {
+		d.showText(said)
+	}
 }
 
 func (d *driver) showText(text string) {
@@ -136,6 +151,7 @@ func (d *driver) chunk(c model.Chunk) {
 	switch {
 	case c.Retry != nil:
 		d.shown.Reset()
+		d.thought = thought{}
 		d.calling = callsShown{off: d.calling.off}
 		d.emit(run.Retried{
 			Attempt: c.Retry.Attempt, WaitMS: c.Retry.Wait.Milliseconds(), Error: oneLine(c.Retry.Err), Model: c.Retry.Next,
@@ -143,7 +159,7 @@ func (d *driver) chunk(c model.Chunk) {
 	case c.Reasoning != "":
 		d.emit(run.Delta{Reasoning: c.Reasoning})
 	case c.Text != "":
-		d.showText(c.Text)
+		d.hear(c.Text)
 	case c.Call != nil:
 		d.showCall(c.Call)
 	}
@@ -175,25 +191,29 @@ var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empt
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
 	d.emit(run.Retried{Attempt: 1, Error: "the model gave an empty reply"})
-	d.unanswered = d.unanswered.Add(first.Usage).Add(first.Retried)
+	d.unanswered = d.spentOn(first)
 	reply, err := d.query(ctx, false)
 	switch {
 	case err != nil:
 		return nil, err
 	case empty(reply):
-		d.unanswered = d.unanswered.Add(reply.Usage).Add(reply.Retried)
+		d.unanswered = d.spentOn(reply)
 		return nil, errEmpty
 	}
 	return reply, nil
 }
 
-// pricesOf are the prices by which a reply is counted, what was spent before it came
-// included.
-func (d *driver) pricesOf(r *model.Reply) model.Prices {
-	if r.Prices != nil {
-		return *r.Prices
-	}
-	return d.Prices
+// spentOn is what a reply came to, with what was spent before and came to nothing. Each
+// attempt costs what its own model does.
+func (d *driver) spentOn(r *model.Reply) run.Spent {
+	return d.unanswered.Add(run.Spent{Usage: r.Spent(), Cost: r.Cost(d.Prices)})
+}
+
+// paid is what attempts cost that failed, which is counted.
+func (d *driver) paid(e *model.Error) run.Spent {
+	spent := run.Spent{Usage: e.Usage, Cost: e.Cost(d.Prices)}
+	d.meter.spend(spent.Usage, spent.Cost)
+	return spent
 }
 
 // reply records what the model said. Calls of a reply that was cut off are
@@ -210,13 +230,13 @@ func (d *driver) reply(step int, r *model.Reply) {
 		dropped += len(m.ToolCalls)
 		m.ToolCalls = nil
 	}
-	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
+	spent := d.spentOn(r)
 	body := run.Replied{
-		Step: step, Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Step: step, Usage: spent.Usage, Cost: spent.Cost, ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 		NoSchema: d.noSchema,
 	}
-	d.unanswered = model.Usage{}
+	d.unanswered = run.Spent{}
 	d.shown.Reset()
 	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
@@ -331,7 +351,7 @@ func (d *driver) plan(ctx context.Context, t *run.Turn) {
 			actions[i].CallID = d.freeID("call_" + strconv.Itoa(t.Step) + "_" + strconv.Itoa(i+1))
 		}
 	}
-	if finish != nil && len(d.Tools) > 0 && !d.exitsOn(exitText) {
+	if d.goesOnAfterText() {
 		finish = nil
 	}
 	planned := run.Planned{Step: t.Step, Actions: nonNil(actions), Finish: finish}
@@ -362,19 +382,18 @@ func (d *driver) fail(err error) {
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)
 		if me.Partial != "" {
-			f.Partial = me.Partial
+			f.Partial = d.answering(me.Partial)
 		}
 	}
-	d.emit(run.Failed{Err: f, Usage: spent, Cost: d.Prices.Cost(spent)})
+	d.emit(run.Failed{Err: f, Usage: spent.Usage, Cost: spent.Cost})
 }
 
 // wasted is what was spent and came to nothing, by a call that ended with err included.
-func (d *driver) wasted(err error) model.Usage {
+func (d *driver) wasted(err error) run.Spent {
 	spent := d.unanswered
-	d.unanswered = model.Usage{}
+	d.unanswered = run.Spent{}
 	if me, ok := errors.AsType[*model.Error](err); ok {
-		spent = spent.Add(me.Usage)
-		d.meter.spend(me.Usage, d.Prices.Cost(me.Usage))
+		spent = spent.Add(d.paid(me))
 	}
 	return spent
 }

@@ -50,8 +50,8 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 		return false
 	case err != nil:
 		d.Logger.Warn("the model gave no last answer", "run", d.state.Run, "error", oneLine(err))
-		if spent := d.wasted(err); spent != (model.Usage{}) {
-			return d.emit(run.Replied{Usage: spent, Cost: d.Prices.Cost(spent)})
+		if spent := d.wasted(err); spent != (run.Spent{}) {
+			return d.emit(run.Replied{Usage: spent.Usage, Cost: spent.Cost})
 		}
 		return true
 	}
@@ -59,16 +59,20 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 }
 
 // closing is what is kept of a last answer: its text, if that is an answer. Calls
-// would never be made.
+// would never be made; the output that one of them gives is the answer, as a text.
 func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
 	dropped := r.DroppedCalls + len(m.ToolCalls)
+	if v, ok := d.handedIn(r); ok {
+		m.Content = model.TextParts(string(v))
+		dropped--
+	}
 	m.ToolCalls, m.Extra = nil, kept(m.Extra)
-	usage := d.unanswered.Add(r.Usage).Add(r.Retried)
-	d.unanswered = model.Usage{}
+	spent := d.spentOn(r)
+	d.unanswered = run.Spent{}
 	body := run.Replied{
-		Usage: usage, Cost: d.pricesOf(r).Cost(usage), ContextTokens: r.Usage.TotalTokens,
+		Usage: spent.Usage, Cost: spent.Cost, ContextTokens: r.Usage.TotalTokens,
 		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
 	}
 	if d.readable(&m) {

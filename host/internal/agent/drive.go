@@ -34,11 +34,13 @@ type driver struct {
 
 	outputName string        // of the tool that takes the output; empty: there is none
 	brief      model.Message // the system prompt that tells of the output; see briefed
+	notDone    model.Message // see unfinished
 	noSchema   bool          // the endpoint has refused the output's schema
 
-	unanswered model.Usage     // of calls whose reply was empty; it is paid for with the next
+	unanswered run.Spent       // of calls whose reply was empty; it is paid for with the next
 	shown      strings.Builder // the text of the reply that is under way
 	calling    callsShown      // its calls
+	thought    thought         // what is in front of the text, if it is thinking
 
 	yield   func(run.Event, error) bool
 	left    bool // the caller has broken off; yield must not be called again

@@ -171,18 +171,8 @@ func TestFieldH34ARestoredRunKeepsItsCounters(t *testing.T) {
 	events, whole := finish(t, t.Context(), a)
 	events = stored(events)
 	for cut := 1; cut < len(events); cut++ {
-		var s run.State
-		store := new(run.Memory)
-		for _, e := range events[:cut] {
-			var err error
-			if s, err = run.Apply(s, e); err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Append(t.Context(), "r", e.Seq-1, []run.Event{e}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, got := collect(t, newAgent(t, forever(varying()), func(a *agent.Agent) { edit(a); a.Store = store }).Resume(t.Context(), s))
+		c := crashed(t, events[:cut])
+		_, got := collect(t, newAgent(t, forever(varying()), func(a *agent.Agent) { edit(a); a.Store = c.store }).Resume(t.Context(), c.state))
 		if got.StepCount != whole.StepCount || got.TokenUsage != whole.TokenUsage || got.ExitReason != whole.ExitReason || got.ToolCallCounts["a"] != whole.ToolCallCounts["a"] {
 			t.Errorf("after %d events: %+v, want %+v", cut, got, whole)
 		}
@@ -195,28 +185,12 @@ func TestFieldH31ACrashLosesNothing(t *testing.T) {
 	events, _ := finish(t, t.Context(), newAgent(t, says(replies...), nil))
 	events = stored(events)
 	for cut := 1; cut < len(events); cut++ {
-		box, replied := &effects{times: map[string]int{}}, 0
-		store := new(run.Memory)
-		for _, e := range events[:cut] {
-			switch b := e.Body.(type) {
-			case run.Replied:
-				replied++
-			case run.Called:
-				box.times[b.CallID]++
-			}
-			if err := store.Append(t.Context(), "r", e.Seq-1, []run.Event{e}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s, err := run.Load(t.Context(), store, "r")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, got := collect(t, newAgent(t, says(replies[replied:]...), func(a *agent.Agent) { a.Box, a.Store = box, store }).Resume(t.Context(), s))
-		if got.Output != "done" || len(got.Steps) != 3 || len(box.times) != 3 {
+		c := crashed(t, events[:cut])
+		_, got := collect(t, newAgent(t, says(replies[c.replied:]...), func(a *agent.Agent) { a.Box, a.Store = c.box, c.store }).Resume(t.Context(), c.state))
+		if got.Output != "done" || len(got.Steps) != 3 || len(c.box.times) != 3 {
 			t.Errorf("after %d events: %+v", cut, got)
 		}
-		for id, n := range box.times {
+		for id, n := range c.box.times {
 			if n != 1 {
 				t.Errorf("after %d events: %s was made %d times", cut, id, n)
 			}

@@ -13,7 +13,8 @@ import (
 //     and no result stands anywhere else;
 //   - no message is empty, but a result may be;
 //   - each call has an id that no other call of the conversation has, and arguments
-//     that are one JSON object.
+//     that are one JSON object;
+//   - behind what the assistant said in a run, and called nothing, the user speaks.
 //
 // A conversation that keeps it is sent as it is. Of any other the truth is told: a
 // result that stands elsewhere is put in its place, a call without one gets one that
@@ -26,6 +27,12 @@ type history struct {
 	sent []model.Message // as they are sent; nil: as they came
 	ids  map[string]bool // of all calls that are sent
 	did  repairs         // since it was asked for last
+
+	// own is the place of the first message of the run itself, behind what it began with.
+	// Where one of these that the assistant said is the last, or is followed by another,
+	// between is sent behind it. Without content: nothing is.
+	own     int
+	between model.Message
 }
 
 // Repair returns a conversation that a provider takes: see [history] for what that
@@ -62,7 +69,7 @@ func checkRoles(msgs []model.Message) error {
 // take returns msgs as they are sent.
 func (h *history) take(msgs []model.Message) []model.Message {
 	if !h.goesOn(msgs) {
-		*h = history{did: h.did}
+		*h = history{did: h.did, own: h.own, between: h.between}
 	}
 	if h.ids == nil {
 		h.ids = make(map[string]bool)

@@ -96,6 +96,9 @@ func (s *story) says(t testing.TB, from int) model.Model {
 		if why := broken(req.Messages); why != "" {
 			t.Errorf("a provider would refuse: %s", why)
 		}
+		if why := untold(req.Messages); why != "" {
+			t.Error(why)
+		}
 		if err := unwilling(req); err != nil {
 			return nil, err
 		}
@@ -204,43 +207,54 @@ func TestLawACrashAfterAnyEventLosesNothing(t *testing.T) {
 	})
 }
 
-func (s *story) resume(t *testing.T, rt *rapid.T, before []run.Event, whole *run.Result) {
-	box := &effects{times: map[string]int{}}
-	replied, lost := 0, 0
-	store := new(run.Memory)
+// crash is what a process leaves that is gone after some events.
+type crash struct {
+	store   *run.Memory
+	state   run.State
+	box     *effects // with the calls that it had begun
+	replied int      // how often the model had answered
+}
+
+func crashed(t interface{ Fatal(...any) }, before []run.Event) crash {
+	c := crash{store: new(run.Memory), box: &effects{times: map[string]int{}}}
 	for _, e := range before {
 		switch b := e.Body.(type) {
 		case run.Replied:
-			replied++
+			c.replied++
 		case run.Called:
-			box.times[b.CallID]++
+			c.box.times[b.CallID]++
 		}
-		if err := store.Append(t.Context(), "r", e.Seq-1, []run.Event{e}); err != nil {
-			rt.Fatal(err)
+		if err := c.store.Append(context.Background(), "r", e.Seq-1, []run.Event{e}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	state, err := run.Load(t.Context(), store, "r")
-	if err != nil {
-		rt.Fatal(err)
+	var err error
+	if c.state, err = run.Load(context.Background(), c.store, "r"); err != nil {
+		t.Fatal(err)
 	}
-	if t := state.Turn; t != nil && !t.Ended {
+	return c
+}
+
+func (s *story) resume(t *testing.T, rt *rapid.T, before []run.Event, whole *run.Result) {
+	c, lost := crashed(rt, before), 0
+	if t := c.state.Turn; t != nil && !t.Ended {
 		for i, slot := range t.Slots {
 			if slot.Called && slot.Returned == nil && !s.again[t.Plan.Actions[i].Tool] {
 				lost++
 			}
 		}
 	}
-	a := s.agent(t, replied, box)
-	a.Store = store
-	events, got := collect(t, a.Resume(t.Context(), state))
+	a := s.agent(t, c.replied, c.box)
+	a.Store = c.store
+	events, got := collect(t, a.Resume(t.Context(), c.state))
 	ends(t, a, events, got)
 	checkSeq(rt, slices.Concat(before, events))
 	for _, e := range stored(events) {
-		if c, ok := e.Body.(run.Called); ok && box.times[c.CallID] > 1 {
-			rt.Fatalf("after %d events: call %s was made %d times", len(before), c.CallID, box.times[c.CallID])
+		if b, ok := e.Body.(run.Called); ok && c.box.times[b.CallID] > 1 {
+			rt.Fatalf("after %d events: call %s was made %d times", len(before), b.CallID, c.box.times[b.CallID])
 		}
 	}
-	for id, n := range box.times {
+	for id, n := range c.box.times {
 		if n > 1 && !s.again[toolOf(got, id)] {
 			rt.Fatalf("after %d events: call %s was made %d times", len(before), id, n)
 		}

@@ -89,9 +89,11 @@ func TestCallsOverTheirLimitAreRefusedAndThenEndTheRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits agent.Limits
 		ran    map[string]int
+		told   string
 	}{
-		"all":      {agent.Limits{Calls: 3}, map[string]int{"a": 2, "b": 1}},
-		"per tool": {agent.Limits{CallsOf: map[string]int{"a": 1}}, map[string]int{"a": 1, "b": 2}},
+		"all":      {agent.Limits{Calls: 3}, map[string]int{"a": 2, "b": 1}, "at its limit of 3 tool calls, so"},
+		"per tool": {agent.Limits{CallsOf: map[string]int{"a": 1}}, map[string]int{"a": 1, "b": 2}, "at its limit of 1 call of this tool, so"},
+		"both":     {agent.Limits{Calls: 3, CallsOf: map[string]int{"b": 9}}, map[string]int{"a": 2, "b": 1}, "at its limit of 3 tool calls, so"},
 	} {
 		edit := func(a *agent.Agent) { a.Limits = c.limits }
 		_, got := finish(t, t.Context(), newAgent(t, says(calls("a", "b"), calls("a", "b"), text("enough")), edit))
@@ -104,7 +106,7 @@ func TestCallsOverTheirLimitAreRefusedAndThenEndTheRun(t *testing.T) {
 			}
 		}
 		refused := slices.ContainsFunc(got.Steps, func(s run.Step) bool {
-			return s.ErrorKind == run.KindRefused && strings.Contains(s.Observation, "was not made")
+			return s.ErrorKind == run.KindRefused && strings.Contains(s.Observation, c.told+" this call was not made")
 		})
 		if !refused {
 			t.Errorf("%s: no call says that it was refused: %+v", name, got.Steps)
@@ -316,5 +318,45 @@ func TestWhatACallCostsIsOfTheRunsLimit(t *testing.T) {
 	}))
 	if got.ExitReason != run.ExitCostBudget || got.StepCount != 1 || got.Cost != 12 || got.Steps[0].Observation != string(run.ExitCostBudget) {
 		t.Errorf("%s after %d steps for %g: %+v", got.ExitReason, got.StepCount, got.Cost, got.Steps)
+	}
+}
+
+// What came to nothing costs what the model does that was asked for it, and not what the
+// one does that answers then: an empty reply, one that failed, a schema that was refused.
+func TestWhatCameToNothingCostsByItsOwnPrices(t *testing.T) {
+	dear := &model.Prices{Input: 100e6}
+	bill := []model.Priced{{Usage: model.Usage{PromptTokens: 2}}, {Usage: model.Usage{PromptTokens: 1}, Prices: dear}}
+	empty, answer := text(" "), text(`{"n":1}`)
+	empty.Usage, empty.Prices = model.Usage{PromptTokens: 5}, dear
+	answer.Usage, answer.Retried, answer.Bill = model.Usage{PromptTokens: 2}, model.Usage{PromptTokens: 1}, bill
+	failed := &model.Error{Kind: model.Rejected, Message: "no", Usage: model.Usage{PromptTokens: 3}, Bill: bill}
+	refused := *failed
+	refused.Err = model.ErrOutputSchema
+	type said struct {
+		reply *model.Reply
+		err   error
+	}
+	for name, c := range map[string]struct {
+		said   []said
+		tokens int64
+		cost   float64
+	}{
+		"an empty reply":   {[]said{{empty, nil}, {answer, nil}}, 8, 500 + 102},
+		"two of them":      {[]said{{empty, nil}, {empty, nil}}, 10, 1000},
+		"it fails":         {[]said{{nil, failed}}, 3, 102},
+		"empty, and fails": {[]said{{empty, nil}, {nil, failed}}, 8, 500 + 102},
+		"a refused schema": {[]said{{nil, &refused}, {empty, nil}, {answer, nil}}, 11, 102 + 500 + 102},
+	} {
+		next := 0
+		m := modelFunc(func(context.Context, *model.Request, func(model.Chunk)) (*model.Reply, error) {
+			next++
+			return c.said[next-1].reply, c.said[next-1].err
+		})
+		_, got := finish(t, t.Context(), newAgent(t, m, asking(t, agent.Native, func(a *agent.Agent) {
+			a.Output.Otherwise, a.Prices = agent.ByPrompt, model.Prices{Input: 1e6}
+		})))
+		if got.TokenUsage.PromptTokens != c.tokens || got.Cost != c.cost {
+			t.Errorf("%s: %d tokens for %v, want %d for %v", name, got.TokenUsage.PromptTokens, got.Cost, c.tokens, c.cost)
+		}
 	}
 }

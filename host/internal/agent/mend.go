@@ -39,8 +39,19 @@ func (w *mending) next(i int) int {
 		w.leave(i)
 	default:
 		w.keep(i, i+1)
+		w.answer(i)
 	}
 	return i + 1
+}
+
+// answer lets the user speak behind what the assistant said, when nobody does.
+func (w *mending) answer(i int) {
+	alone := i+1 == len(w.msgs) || w.msgs[i+1].Role == model.Assistant
+	if !alone || i < w.own || w.msgs[i].Role != model.Assistant || w.between.Content == nil {
+		return
+	}
+	w.leave(i + 1)
+	w.sent = append(w.sent, w.between)
 }
 
 // keep sends messages as they came.
@@ -50,7 +61,7 @@ func (w *mending) keep(from, to int) {
 	}
 }
 
-// leave sends none of what stands at i. What is before it was sent as it came.
+// leave sends other messages than those from i on. What is before it was sent as it came.
 func (w *mending) leave(i int) {
 	if w.sent == nil {
 		w.sent = append(make([]model.Message, 0, len(w.msgs)), w.msgs[:i]...)

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/wagent-dev/wagent/host/model"
@@ -56,24 +58,34 @@ func (m *Meter) spend(u model.Usage, cost float64) {
 }
 
 // take counts a call of tool, unless a limit is reached: then it says which, in
-// words for the model.
+// words for the model. A limit of a run above is that run's, and is told as such.
 func (m *Meter) take(tool string) (refused string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if most := m.limits.CallsOf[tool]; most > 0 && m.of[tool] >= most {
-		return "calls of this tool"
+		return amount(most, "call") + " of this tool"
 	}
 	if most := m.limits.Calls; most > 0 && m.calls >= most {
-		return "tool calls"
+		return amount(most, "tool call")
 	}
 	if m.up != nil {
 		if refused = m.up.take(""); refused != "" {
-			return refused
+			return strings.TrimSuffix(refused, ofAbove) + ofAbove
 		}
 	}
 	m.calls++
 	m.of[tool]++
 	return ""
+}
+
+// ofAbove is said of a limit of the run that began this one, or of one above that.
+const ofAbove = " of the run that this one is part of"
+
+func amount(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // over is the limit that the next model call would be over, if there is one; own

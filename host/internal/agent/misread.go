@@ -40,7 +40,7 @@ func (d *driver) feedback(ctx context.Context, e *planner.ParseError) string {
 		if len(text) > maxFeedback {
 			text = strings.ToValidUTF8(text[:maxFeedback], "")
 		}
-		return text
+		return planner.Quoted(d.Planner, text) // a guest has written it, of what a model has
 	case on.Text != "":
 		return on.Text
 	}
@@ -94,7 +94,7 @@ func (d *driver) closed() (string, bool) {
 	if r == nil || r.Message == nil {
 		return "", false
 	}
-	f, err := d.Planner.Answer(r.Message)
+	f, err := d.answerOf(r.Message)
 	if err != nil {
 		return "", false
 	}
@@ -122,6 +122,24 @@ func outputOf(f *run.Finish) string {
 
 // readable says that a last answer is one.
 func (d *driver) readable(m *model.Message) bool {
-	_, err := d.Planner.Answer(m)
+	_, err := d.answerOf(m)
 	return err == nil
+}
+
+// answerOf reads a last answer. One in the form of objects may be the bare value that is
+// asked for, where it fits and is no action: there is no other attempt to say so.
+func (d *driver) answerOf(m *model.Message) (*run.Finish, error) {
+	f, err := d.Planner.Answer(m)
+	if _, objects := d.Planner.(planner.JSON); err == nil || !objects || d.Output == nil || len(m.ToolCalls) > 0 {
+		return f, err
+	}
+	v, none := planner.Value(m.Text())
+	var action struct{ Action json.RawMessage }
+	if none != nil || json.Unmarshal(v, &action) != nil || action.Action != nil {
+		return nil, err
+	}
+	if _, unfit := d.fit(v); unfit != nil {
+		return nil, err
+	}
+	return &run.Finish{ReturnValues: map[string]any{"output": string(v)}, Log: m.Text()}, nil
 }

@@ -61,6 +61,7 @@ func (d *driver) fallBack(err error) bool {
 	d.Logger.Info("the endpoint takes no output schema", "run", d.state.Run, "instead", d.Output.Otherwise, "error", oneLine(err))
 	d.noSchema = true
 	d.offer = newOffer(d)
+	d.notDone = model.Message{}
 	return true
 }
 

@@ -380,6 +380,90 @@ func TestTheLastAnswerAtALimitFitsTheSchemaToo(t *testing.T) {
 	}
 }
 
+func TestTheLastAnswerOfATextPlannerFitsTheSchemaToo(t *testing.T) {
+	for _, c := range []struct {
+		planner     planner.Planner
+		first, last string
+		want        string
+	}{
+		{planner.React{}, "Action: a\nAction Input: {}", "Thought: so\nFinal Answer: {\"n\":7}", `{"n":7}`},
+		{planner.React{}, "Action: a\nAction Input: {}", `{"n":7}`, `{"n":7}`},
+		{planner.React{}, "Action: a\nAction Input: {}", "Final Answer: seven", ""},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"Final Answer","action_input":{"n":7}}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"Final Answer","action_input":"{\"n\":7}"}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"n":7}`, `{"n":7}`},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"n":"x"}`, ""},
+		{planner.JSON{}, `{"action":"a","action_input":{}}`, `{"action":"a","action_input":{"n":7}}`, ""},
+	} {
+		m, _ := keeping(text(c.first), text(c.last))
+		_, got := finish(t, t.Context(), newAgent(t, m, asking(t, agent.ByPrompt, func(a *agent.Agent) {
+			a.Planner, a.MaxSteps, a.Generate = c.planner, 1, true
+		})))
+		if got.ExitReason != run.ExitMaxSteps || string(got.Structured) != c.want || c.want == "" && got.Output != "The agent stopped at its limit of steps." {
+			t.Errorf("%T, %s: %s, output %q", c.planner, c.last, got.Structured, got.Output)
+		}
+	}
+	// An action is none, also where the schema takes any object.
+	for last, want := range map[string]string{`{"action":"a","action_input":{}}`: "", `{"b":1}`: `{"b":1}`} {
+		_, got := finish(t, t.Context(), newAgent(t, says(text(`{"action":"a","action_input":{}}`), text(last)), func(a *agent.Agent) {
+			a.Planner, a.MaxSteps, a.Generate = planner.JSON{}, 1, true
+			a.Output = &agent.Output{Schema: compiled(t, `{"type":"object"}`), Strategy: agent.ByPrompt, Attempts: 1}
+		}))
+		if string(got.Structured) != want {
+			t.Errorf("%s: %s, output %q", last, got.Structured, got.Output)
+		}
+	}
+}
+
+// A model that was shown the tool for the output uses it in its last answer too, where
+// none is offered. What fits is the run's output, and the conversation can be sent again.
+func TestAnOutputThatIsHandedInLastCounts(t *testing.T) {
+	saying := func(r *model.Reply, s string, finish model.FinishReason) *model.Reply {
+		r.Message.Content, r.Finish = model.TextParts(s), finish
+		return r
+	}
+	const stop, length = model.FinishToolCalls, model.FinishLength
+	invalid := calls("submit_output")
+	invalid.Message.ToolCalls[0].Invalid = &model.InvalidArgs{Raw: "{", Problem: "not JSON"}
+	for name, c := range map[string]struct {
+		last    *model.Reply
+		want    string
+		dropped int
+	}{
+		"alone":                      {calls(`submit_output {"n": 7}`), `{"n":7}`, 0},
+		"with words":                 {saying(calls(`submit_output {"n":7}`), "Here it is.", stop), `{"n":7}`, 0},
+		"with another value in text": {saying(calls(`submit_output {"n":7}`), `{"n":8}`, stop), `{"n":7}`, 0},
+		"beside a call of a tool":    {calls("a", `submit_output {"n":7}`), `{"n":7}`, 1},
+		"beside one that is wrong":   {calls(`submit_output {"n":"x"}`, `submit_output {"n":7}`), `{"n":7}`, 1},
+		"one of two that fit":        {calls(`submit_output {"n":6}`, `submit_output {"n":7}`), "", 2},
+		"wrong":                      {calls(`submit_output {"n":"x"}`), "", 1},
+		"wrong, with a right text":   {saying(calls(`submit_output {"n":"x"}`), `{"n":8}`, stop), `{"n":8}`, 1},
+		"unreadable":                 {invalid, "", 1},
+		"no object":                  {calls(`submit_output [7]`), "", 1},
+		"cut off":                    {saying(calls(`submit_output {"n":7}`), "", length), "", 1},
+		"a tool of another name":     {calls(`hand_in {"n":7}`), "", 1},
+	} {
+		m, reqs := keeping(calls("a"), c.last)
+		a := newAgent(t, m, asking(t, agent.ByTool, func(a *agent.Agent) { a.MaxSteps, a.Generate = 1, true }))
+		events, got := finish(t, t.Context(), a)
+		t.Run(name, func(t *testing.T) { wantValue(t, got, run.ExitMaxSteps, c.want) })
+		if c.want == "" && got.Output != "The agent stopped at its limit of steps." {
+			t.Errorf("%s: output is %q", name, got.Output)
+		}
+		if c.want != "" && got.LastMessage.Text() != c.want {
+			t.Errorf("%s: the last message is %+v", name, got.LastMessage)
+		}
+		for _, e := range events {
+			if r, ok := e.Body.(run.Replied); ok && r.Step == 0 && r.Dropped != c.dropped {
+				t.Errorf("%s: %d calls were dropped, want %d", name, r.Dropped, c.dropped)
+			}
+		}
+		if len((*reqs)[1].Tools) > 0 {
+			t.Errorf("%s: tools are offered: %+v", name, (*reqs)[1].Tools)
+		}
+	}
+}
+
 // An endpoint that refuses the schema is asked in another way within the same step;
 // where there is none the run fails with its words.
 func TestARefusedSchemaIsAskedForOtherwise(t *testing.T) {

@@ -63,6 +63,26 @@ func (d *driver) submitted(m *model.Message, i int, a run.Action) (json.RawMessa
 	return d.fit(a.Input)
 }
 
+// handedIn is the output that a last answer gives in a call. It is asked for as a text,
+// but a model that was shown the tool for it all along may go on using that. As in a
+// step, one is taken if it alone fits, and none of a reply that was cut off.
+func (d *driver) handedIn(r *model.Reply) (value json.RawMessage, ok bool) {
+	if d.outputName == "" || r.Finish == model.FinishLength || r.Finish == model.FinishContentFilter {
+		return nil, false
+	}
+	fitting := 0
+	for _, c := range r.Message.ToolCalls {
+		if c.Name != d.outputName || c.Invalid != nil || mendArguments(&c) {
+			continue
+		}
+		if v, err := d.fit(c.Arguments); err == nil {
+			value = v
+			fitting++
+		}
+	}
+	return value, fitting == 1
+}
+
 // delivered ends the run with the output that its last step gave, and reports whether
 // there is one.
 func (d *driver) delivered(t *run.Turn) bool {

@@ -158,7 +158,7 @@ func TestTheRulesAgreeWithTheTable(t *testing.T) {
 		"loop-07": "hooks.md 11", "loop-08": "hooks.md 11", "new-04": "hooks.md 11", "new-07": "hooks.md 11",
 		"exit-12": "agent-loop.md 3, calls that ran", "tool-05": "agent-loop.md 3, calls that ran and hooks.md 7",
 		"tool-08": "absent: outputs_to_string", "tool-12": "absent: outputs_to_string", "loop-10": "hooks.md 11",
-		"new-02": "hooks.md 11", "exit-05": "hooks.md 7", "tool-20": "hooks.md 8", "tool-26": "manifest.md inputs_from_state",
+		"new-02": "hooks.md 11", "exit-05": "hooks.md 7", "tool-20": "hooks.md 8", "tool-26": "agent-loop.md 3h",
 		"prompt-03": "absent: prompt templates", "prompt-05": "absent: prompt templates",
 	}
 	if diff := cmp.Diff(want, explained); diff != "" {

@@ -18,7 +18,7 @@ var rules = []struct {
 	{"hooks.md 11", askAgain},
 	{"hooks.md 11", storeNothingEmpty},
 	{"agent-loop.md 3h", answerWithoutTools},
-	{"manifest.md inputs_from_state", refuseHidden},
+	{"agent-loop.md 3h", refuseHidden},
 	{"hooks.md 8", refuseUndeclared},
 	{"absent: outputs_to_string", showTheValue},
 	{"absent: prompt templates", sendAsItIs},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"regexp"
 	"testing"
 )
 
@@ -22,6 +23,9 @@ type difference struct {
 	// not compared.
 	Expect map[string]any `json:"expect"`
 }
+
+// ruled is the form of a rule. README.md of the cases says it, and the one exception.
+var ruled = regexp.MustCompile(`^(agent-loop\.md (Words|invariants|[0-9][a-z]?)|hooks\.md [0-9]+|absent: [a-zA-Z_])`)
 
 func table(t *testing.T, path string) map[string]*difference {
 	t.Helper()
@@ -45,6 +49,8 @@ func table(t *testing.T, path string) map[string]*difference {
 			t.Errorf("%s: %q needs id, rule, why and expect", path, d.ID)
 		case out[d.ID] != nil:
 			t.Errorf("%s: %s is there twice", path, d.ID)
+		case !ruled.MatchString(d.Rule) && d.ID != "tool-18":
+			t.Errorf("%s: %s: %q is neither a place in the design nor a feature that is absent", path, d.ID, d.Rule)
 		}
 		out[d.ID] = d
 	}

@@ -50,6 +50,9 @@ type Conversation struct {
 	Tools    []model.Definition // none: the model is asked for a plain answer
 	Final    bool               // no tool may be used any more: ask for the answer
 	Cache    *Cache             // may be nil
+	// GoOn is what a model is told whose last words ended nothing, in a planner that has
+	// the user speak last; empty: the planner's own words.
+	GoOn string
 }
 
 // Prompt is what the model is sent.

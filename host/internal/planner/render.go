@@ -61,7 +61,7 @@ func write(f form, c *Conversation) []model.Message {
 		w.add(rest[:n], follows(rest[n:]))
 		rest = rest[n:]
 	}
-	w.turns(c.Final)
+	w.turns(c)
 	w.cache.end()
 	return w.out
 }
@@ -214,7 +214,7 @@ func exceptionText(m *model.Message) string {
 }
 
 // turns sees to it that the user speaks first and last.
-func (w *writer) turns(final bool) {
+func (w *writer) turns(c *Conversation) {
 	at := 0
 	if len(w.out) > 0 && w.out[0].Role == model.System {
 		at = 1
@@ -224,12 +224,14 @@ func (w *writer) turns(final bool) {
 	}
 	say := ""
 	switch ask := w.asking(); {
-	case final:
+	case c.Final:
 		say = ask.final
 	case at == len(w.out):
 		say = "Begin."
 	case w.out[len(w.out)-1].Role == model.Assistant && len(w.tools) == 0:
 		say = "Go on."
+	case w.out[len(w.out)-1].Role == model.Assistant && c.GoOn != "":
+		say = c.GoOn
 	case w.out[len(w.out)-1].Role == model.Assistant:
 		say = ask.goOn
 	default:
