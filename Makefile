@@ -50,7 +50,7 @@ SANDBOX = ./host/internal/sandbox
 # What takes long under the detector and shares nothing: texts of megabytes, stories that
 # run the command, one guest after the other, and the selftest and the hunt for a canary a second time, with
 # guests in processes of their own.
-LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^process$$|^TestACanaryIsFoundNowhere$$/^process$$|^TestWordsOfTheEndpoint|^TestScripts$$|^TestATextThatIsABomb|^TestABombInACheck|^TestOneWrongLetter|^TestExtismPluginsOfEveryKitEnd|^TestCPU3|^TestSystemRefusals|^TestFuelIsTheSame|^TestThreat13AProcessCannotHoard|^TestISO8AMessage
+LONG = ^TestLawReading|^TestTXT1|^TestThreat11|^TestEveryAttackIsHeldOff$$/^process$$|^TestACanaryIsFoundNowhere$$/^process$$|^TestWordsOfTheEndpoint|^TestScripts$$|^TestATextThatIsABomb|^TestABombInACheck|^TestOneWrongLetter|^TestExtismPluginsOfEveryKitEnd|^TestCPU3|^TestSystemRefusals|^TestFuelIsTheSame|^TestThreat13AProcessCannotHoard|^TestISO8AMessage|^TestCodeIsKeptForTheShell
 
 # The package that takes longest begins first.
 race: ## run the tests under the race detector
