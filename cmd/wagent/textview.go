@@ -18,6 +18,9 @@ const (
 	maxHint   = 1   // of those, without -v
 )
 
+// unreadReply is what people are told in the place of a tool's name.
+const unreadReply = "reply that could not be read"
+
 // view shows a run.
 type view interface {
 	show(run.Event) error // the error is a failed write
@@ -212,7 +215,10 @@ func (v *textView) returned(r run.Returned) {
 	v.scr.finish(v.tasks + r.CallID)
 	said := model.PartsText(r.Content)
 	line := v.style.green("✓ ") + v.label(r.Tool, r.CallID)
-	if r.IsError {
+	switch {
+	case r.ErrorKind == run.KindParseError: // no tool was called: the action stands for the reply
+		line = fmt.Sprintf("%s%s: %s", v.style.red("✗ "), unreadReply, visible.Line(flat(said), maxReason))
+	case r.IsError:
 		line = fmt.Sprintf("%s%s: %s: %s", v.style.red("✗ "), v.label(r.Tool, r.CallID),
 			v.style.red(string(r.ErrorKind)), visible.Line(flat(said), maxReason))
 	}
