@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/wagent-dev/wagent/host/manifest"
 )
 
@@ -20,14 +18,14 @@ type override struct {
 }
 
 // overrides are the flags that were given, as they change m.
-func (f *runFlags) overrides(flags *pflag.FlagSet, m *manifest.Manifest) []override {
+func (f *runFlags) overrides(given func(flag string) bool, m *manifest.Manifest) []override {
 	all := []override{
 		{"model", "model.name", f.model, &m.Model.Name, "the name is empty"},
 		{"base-url", "model.base_url", f.baseURL, &m.Model.BaseURL, "the address is empty"},
 		{"system", "agent.system_prompt", f.system, &m.Agent.SystemPrompt, ""},
 		{"planner", "agent.planner", f.planner, &m.Agent.Planner, "it is one of tools, react, json"},
 	}
-	return slices.DeleteFunc(all, func(o override) bool { return !flags.Changed(o.flag) })
+	return slices.DeleteFunc(all, func(o override) bool { return !given(o.flag) })
 }
 
 // overridden puts the values of flags into m and checks it. What is wrong with a value

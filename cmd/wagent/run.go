@@ -137,7 +137,7 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 	if m.Model.Provider == "replay" && (flags.Changed("model") || flags.Changed("base-url")) {
 		return nil, fmt.Errorf("--model and --base-url: the model of %s is a recording (model.provider: replay): set provider: openai there", f.file)
 	}
-	if err := overridden(m, f.overrides(flags, m)); err != nil {
+	if err := overridden(m, f.overrides(flags.Changed, m)); err != nil {
 		return nil, err
 	}
 	return m, nil

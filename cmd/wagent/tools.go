@@ -22,6 +22,7 @@ func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "List, inspect and call tools"}
 	asGroup(cmd)
 	cmd.AddCommand(newToolsList(a), newToolsInspect(a), newToolsCall(a))
+	addLater(cmd, laterTools())
 	return cmd
 }
 
