@@ -118,13 +118,13 @@ type ModuleInfo struct {
 	// Capabilities are the doors that the module asks for or has imports for.
 	Capabilities []Capability `json:"capabilities"`
 	// Producers are what the module says it was made with, one visible line each.
-	Producers   []string        `json:"producers,omitempty"`
-	Rewritten   ModuleRewriting `json:"rewritten"`
+	Producers []string        `json:"producers,omitempty"`
+	Rewritten ModuleRewriting `json:"rewritten"`
 	// Roles are what the module can be called for beside tools. One that has roles and
 	// describes no tools is not asked for any.
 	Roles       []ModuleRole `json:"roles,omitempty"`
 	Tools       []abi.Tool   `json:"tools"`
-	DescribeErr string          `json:"describe_error,omitempty"`
+	DescribeErr string       `json:"describe_error,omitempty"`
 	// DescribeLogs is what the module said while it described itself, such as why
 	// it left a tool out.
 	DescribeLogs []ModuleLog `json:"describe_logs,omitempty"`

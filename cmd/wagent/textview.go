@@ -40,6 +40,7 @@ type textView struct {
 	asked string          // the model that is asked instead, in this step
 	many  bool            // the step has more calls than one: lines carry ids
 	calls int
+	below int // calls that the agents made which were called
 
 	of    string               // the agents that the run is nested in, before each line
 	tasks string               // the same, for the ids of tasks
@@ -222,6 +223,10 @@ func (v *textView) returned(r run.Returned) {
 		line = fmt.Sprintf("%s%s: %s: %s", v.style.red("✗ "), v.label(r.Tool, r.CallID),
 			v.style.red(string(r.ErrorKind)), visible.Line(flat(said), maxReason))
 	}
+	if r.Spent != nil {
+		v.below += r.Spent.ToolCalls
+		line += "  " + v.style.dim(spentText(r.Spent))
+	}
 	if r.Receipt != nil {
 		line += "  " + v.style.dim(receiptText(r.Receipt))
 	}
@@ -262,16 +267,10 @@ func (v *textView) summary(r *run.Result) {
 	if r == nil || r.StepCount == 0 && v.calls == 0 && r.TokenUsage.TotalTokens == 0 {
 		return
 	}
-	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}
-	if n := r.TokenUsage.TotalTokens; n > 0 {
-		tokens := count(int(n), "token")
-		if r.TokenUsage.Estimated {
-			tokens = "about " + tokens
-		}
-		parts = append(parts, tokens)
+	calls := count(v.calls, "tool call")
+	if v.below > 0 {
+		calls += fmt.Sprintf(" and %d by agents", v.below)
 	}
-	if r.Cost > 0 {
-		parts = append(parts, "cost "+costText(r.Cost))
-	}
-	v.note(v.style.dim(strings.Join(parts, ", ")))
+	parts := []string{count(r.StepCount, "step"), calls}
+	v.note(v.style.dim(strings.Join(append(parts, costsText(r.TokenUsage, r.Cost)...), ", ")))
 }

@@ -273,7 +273,7 @@ func (s *State) ended(b Ended) error {
 		s.Steps = append(s.Steps, Step{
 			Number: t.Step, Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
 			Content:   r.Content,
-			NestedRun: r.NestedRun,
+			NestedRun: r.NestedRun, Spent: r.Spent,
 		})
 		s.found(r.Found)
 	}

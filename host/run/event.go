@@ -196,6 +196,9 @@ type Spent struct {
 	Usage     model.Usage `json:"usage"`
 	Cost      float64     `json:"cost,omitempty"` // in the currency of the prices
 	ToolCalls int         `json:"tool_calls,omitempty"`
+	// WallMS is how long a run took that a call began, in milliseconds; 0: it is not
+	// known. A sum has none: runs overlap.
+	WallMS float64 `json:"wall_ms,omitempty"`
 }
 
 // Resumed opens a run again that had ended. Its limits begin anew.
@@ -204,7 +207,7 @@ type Resumed struct {
 	Messages []model.Message `json:"messages,omitempty"`
 }
 
-// Add returns the sum of s and o.
+// Add returns the sum of s and o, without their time.
 func (s Spent) Add(o Spent) Spent {
 	return Spent{Usage: s.Usage.Add(o.Usage), Cost: s.Cost + o.Cost, ToolCalls: s.ToolCalls + o.ToolCalls}
 }

@@ -79,6 +79,7 @@ type Step struct {
 	ErrorKind   ErrorKind `json:"error_kind,omitempty"`
 	Receipt     *Receipt  `json:"receipt,omitempty"`
 	NestedRun   ID        `json:"nested_run,omitempty"` // of an agent that was called
+	Spent       *Spent    `json:"spent,omitempty"`      // by that run; nil: there was none
 
 	// Content is what the observation is the text of. A step that was read from JSON
 	// has none: it is in the messages.

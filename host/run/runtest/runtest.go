@@ -106,7 +106,7 @@ func guarded(id run.ID) []run.Event {
 			b.Wave = 1
 			events[i].Body = b
 		case run.Returned:
-			b.Limited, b.Spent = true, &run.Spent{Usage: model.Usage{TotalTokens: 7}, Cost: 0.5, ToolCalls: 2}
+			b.Limited, b.Spent = true, &run.Spent{Usage: model.Usage{TotalTokens: 7}, Cost: 0.5, ToolCalls: 2, WallMS: 1.5}
 			b.Writes = []run.Write{{Key: "notes", Value: json.RawMessage(`"b"`), Merge: run.Append}}
 			events[i].Body = b
 		}
