@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -74,10 +75,12 @@ func (v *textView) show(e run.Event) error {
 	case run.Finished:
 		v.scr.finish(modelTask)
 		v.final(b.Output)
+		v.unmade(b.DroppedTools)
 		v.summary(b.Result)
 	case run.Failed:
 		v.scr.finish(modelTask)
 		v.cutShort(b.Err.Partial)
+		v.unmade(b.Err.DroppedTools)
 		v.summary(b.Result)
 	}
 	return v.scr.writeFault()
@@ -146,7 +149,22 @@ func (v *textView) odd(r run.Replied) {
 		if r.Step == 0 {
 			of = "when no tool could be used any more"
 		}
-		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
+		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run" + named(r.DroppedTools))
+	}
+}
+
+// named are names of tools behind what is said of their calls.
+func named(tools []string) string {
+	if len(tools) == 0 {
+		return ""
+	}
+	return " (" + visible.Line(strings.Join(tools, ", "), maxReason) + ")"
+}
+
+// unmade tells of calls that were under way in a reply that broke off.
+func (v *textView) unmade(tools []string) {
+	if len(tools) > 0 {
+		v.note(v.style.yellow("! ") + "model: its reply broke off in a tool call: not run" + named(tools))
 	}
 }
 
@@ -161,7 +179,7 @@ func (v *textView) planned(p run.Planned) {
 
 // label names a call: by its tool, and by its id where that is not enough.
 func (v *textView) label(tool, id string) string {
-	name := visible.Line(tool, maxLog)
+	name := cmp.Or(visible.Line(tool, maxLog), "(no name)")
 	if v.many {
 		name += v.style.dim("#" + visible.Line(id, maxLog))
 	}

@@ -104,6 +104,9 @@ type Replied struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Dropped counts calls that were cut off and are not part of Message.
 	Dropped int `json:"dropped_calls,omitempty"`
+	// DroppedTools are the tools of those calls as far as they are known, each once on
+	// one visible line; a call without a name is (no name).
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 	// NoSchema says that the endpoint refused the schema of the output, which is asked
 	// for in another way from here on.
 	NoSchema bool `json:"no_schema,omitempty"`
@@ -236,6 +239,9 @@ type Finished struct {
 	// Partial is the text of a reply that was under way when the run was
 	// interrupted or its time was over; empty: none was, or none of it had arrived.
 	Partial string `json:"partial,omitempty"`
+	// DroppedTools are the tools of calls in that reply, which are not made: as in
+	// [Replied].
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 	// Result is what the whole run comes to. It is given with the event and
 	// not stored: folding the events makes it.
 	Result *Result `json:"result,omitempty"`

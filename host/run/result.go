@@ -184,6 +184,9 @@ type Failure struct {
 	Message string `json:"message"` // one line
 	Tool    string `json:"tool,omitempty"`
 	Partial string `json:"partial,omitempty"` // text of a reply that broke off
+	// DroppedTools are the tools of calls in a reply that broke off, which are not made:
+	// as in [Replied].
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 }
 
 // The kinds of failure that are not the model's.

@@ -86,7 +86,7 @@ func Events(id run.ID) []run.Event {
 func failed(id run.ID) []run.Event {
 	return append(Events(id)[:2:2], run.Event{
 		Run: id, Seq: 3, Time: at,
-		Body: run.Failed{Err: run.Failure{Kind: "model_unreachable", Message: "no route", Partial: "Two"}},
+		Body: run.Failed{Err: run.Failure{Kind: "model_unreachable", Message: "no route", Partial: "Two", DroppedTools: []string{"count"}}},
 	})
 }
 
@@ -100,7 +100,7 @@ func guarded(id run.ID) []run.Event {
 			b.State = map[string]json.RawMessage{"notes": json.RawMessage(`["a"]`)}
 			events[i].Body = b
 		case run.Replied:
-			b.Cost = 0.25
+			b.Cost, b.Dropped, b.DroppedTools = 0.25, 1, []string{"count"}
 			events[i].Body = b
 		case run.Called:
 			b.Wave = 1
