@@ -33,6 +33,7 @@ func (h *Host) loadHooks(ctx context.Context) error {
 	if err != nil {
 		return h.manifest.Fault(fieldParseError, unnamed(err))
 	}
+	h.hook = mod.Info().Digest
 	h.parseError = func(ctx context.Context, problem, reply string) (string, error) {
 		var said struct {
 			Text *string `json:"text"`

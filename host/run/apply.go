@@ -61,7 +61,7 @@ func (s *State) admits(e *Event) error {
 func (s *State) fold(b Body) error {
 	switch b := b.(type) {
 	case Prompted:
-		s.Agent, s.Manifest, s.Tools = b.Agent, b.Manifest, b.Tools
+		s.Agent, s.Manifest, s.Parts, s.Tools = b.Agent, b.Manifest, b.Parts, b.Tools
 		s.Messages = append(s.Messages, b.Messages...)
 		s.Given = len(s.Messages)
 		s.User = maps.Clone(b.State)

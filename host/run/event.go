@@ -49,10 +49,13 @@ type Body interface{ kind() string }
 
 // Prompted opens a run. Everything that the model is given at the start is in it.
 type Prompted struct {
-	Agent    string          `json:"agent,omitempty"`    // the manifest's name
-	Manifest string          `json:"manifest,omitempty"` // its digest
-	Messages []model.Message `json:"messages"`
-	Tools    []string        `json:"tools,omitempty"` // names of the tools in force
+	Agent    string `json:"agent,omitempty"`    // the manifest's name
+	Manifest string `json:"manifest,omitempty"` // its digest
+	// Parts are the digests of the files that the manifest names, and of those that its
+	// agents name: modules and manifests, by their fields. Never changed.
+	Parts    map[string]string `json:"parts,omitempty"`
+	Messages []model.Message   `json:"messages"`
+	Tools    []string          `json:"tools,omitempty"` // names of the tools in force
 	// State is what the keys of the run's state have at first.
 	State map[string]json.RawMessage `json:"state,omitempty"`
 	// Budget is limits in the place of the agent's; nil: there are none.

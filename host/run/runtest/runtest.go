@@ -59,7 +59,7 @@ func Events(id run.ID) []run.Event {
 	said := model.Text(model.Assistant, "Two words.")
 	usage := model.Usage{PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15}
 	bodies := []run.Body{
-		run.Prompted{Agent: "counter", Messages: []model.Message{model.Text(model.User, "How many words?")}, Tools: []string{"count"}},
+		run.Prompted{Agent: "counter", Parts: map[string]string{"tools[0].module": "sha256:00"}, Messages: []model.Message{model.Text(model.User, "How many words?")}, Tools: []string{"count"}},
 		run.Began{Step: 1},
 		run.Replied{Step: 1, Message: &asked, Usage: usage, ContextTokens: 15, Finish: model.FinishToolCalls},
 		run.Planned{Step: 1, Actions: []run.Action{action}},
