@@ -74,10 +74,13 @@ func flagFault(c *cobra.Command, err error) error {
 		error
 		GetSpecifiedName() string
 	}
-	if errors.As(err, &missing) && c.Name() == "run" {
+	switch known := errors.As(err, &missing); {
+	case known && c.Name() == "run":
 		if instead, ok := laterFlag(missing.GetSpecifiedName()); ok {
 			return fmt.Errorf("--%s is not supported yet: %s", missing.GetSpecifiedName(), instead)
 		}
+	case known && c.Name() == "call" && missing.GetSpecifiedName() == "f":
+		return errors.New("call has no -f, as it reads no manifest: give the arguments with --args, or - for standard input")
 	}
 	return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
 }

@@ -145,6 +145,9 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 
 // missingManifest says how to get a manifest when there is none.
 func missingManifest(file string, err error) error {
+	if file == "" {
+		return errors.New("-f: the path of the manifest is empty")
+	}
 	if errors.Is(err, os.ErrNotExist) && file == "wagent.yaml" {
 		return fmt.Errorf("there is no wagent.yaml here: name one with -f, or make one with %q", "wagent init")
 	}
