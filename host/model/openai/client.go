@@ -173,8 +173,9 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 		return nil, false, refusedOutput(failed)
 	}
 	failed.Usage = d.spent(g.req)
-	// Nothing may have been shown that would be shown again.
-	again = d.choices == 0 && (g.learn(p, failed, messages) || g.learnRefused(own, failed, messages))
+	if d.choices == 0 { // nothing was shown that would be shown again
+		again = g.learn(p, failed, messages) || g.learnRefused(own, failed, messages)
+	}
 	if !again {
 		g.judge(failed)
 	}

@@ -124,6 +124,9 @@ func digestOf(part *model.Part) digest { return sha256.Sum256(part.Data) }
 // untaken tells which of the newest results were not sent because an earlier answer
 // said that the endpoint takes none.
 func (p *profile) untaken(msgs []model.Message, set *Compat) []string {
+	if !p.noImages && !p.noFiles {
+		return nil
+	}
 	var images, files int
 	for i := newest(msgs); i < len(msgs); i++ {
 		for k := range msgs[i].Content {
