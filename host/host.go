@@ -60,11 +60,14 @@ type Host struct {
 
 	parseError func(ctx context.Context, problem, reply string) (string, error) // of the manifest's module; may be nil
 
-	cache  string     // where compiled code is kept; empty: in memory
-	memory int64      // see Options.ToolMemory
-	weak   bool       // Options.WeakIsolation
-	late   bool       // see Options.Late
-	said   [][]string // what each module warned of while it described itself
+	cache  string            // where compiled code is kept; empty: in memory
+	memory int64             // see Options.ToolMemory
+	weak   bool              // Options.WeakIsolation
+	late   bool              // see Options.Late
+	loaded []string          // digests of the modules, by the entry; empty for an agent
+	hook   string            // of the module of agent.on_parse_error; empty: there is none
+	parts  map[string]string // see listParts
+	said   [][]string        // what each module warned of while it described itself
 
 	getenv  func(string) (string, bool)
 	secrets []map[string]string // values, of each module, by their names
@@ -110,6 +113,9 @@ func New(ctx context.Context, m *manifest.Manifest, opts *Options) (*Host, error
 	h.agents = f.all[1:]
 	if err := f.open(ctx, h); err != nil {
 		return nil, errors.Join(err, h.Close(context.WithoutCancel(ctx)))
+	}
+	for _, one := range f.all {
+		one.parts = one.listParts()
 	}
 	return h, nil
 }

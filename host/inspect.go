@@ -30,7 +30,8 @@ func Inspect(ctx context.Context, wasm []byte) (ModuleInfo, error) {
 }
 
 // InspectWith looks at a module. It blocks while the module is compiled, and runs
-// nothing of it but describe, with no grants and for two seconds at most; a
+// nothing of it but describe, with no grants and for two seconds at most, and of a
+// module that has roles and no tools nothing at all; a
 // describe that fails is told in DescribeErr, what it says in DescribeLogs, and a
 // module that declares no tools has none. The error is for what cannot be loaded
 // at all.
@@ -55,11 +56,14 @@ func InspectWith(ctx context.Context, wasm []byte, opts *InspectOptions) (_ Modu
 	}
 	defer func() { err = errors.Join(err, mod.Close(end)) }()
 	info := moduleInfo(mod.Info())
-	desc, derr := mod.Describe(ctx)
-	if derr != nil {
-		info.DescribeErr = derr.Error()
+	if info.Roles = rolesOf(&info); len(info.Roles) == 0 || info.describes() {
+		desc, derr := mod.Describe(ctx)
+		if derr != nil {
+			info.DescribeErr = derr.Error()
+		}
+		info.Tools = desc.Tools
 	}
-	info.Tools, info.DescribeLogs = desc.Tools, logs
+	info.DescribeLogs = logs
 	if info.Tools == nil {
 		info.Tools = []abi.Tool{}
 	}
@@ -90,6 +94,39 @@ func moduleInfo(i sandbox.Info) ModuleInfo {
 		m.Exports = append(m.Exports, ModuleExport(ex))
 	}
 	return m
+}
+
+// rolesOf are the roles of this version that a module has a function for: one for all
+// of them, which is told the role, or as a plugin one with the role's name.
+func rolesOf(m *ModuleInfo) []ModuleRole {
+	name, signatures := roleParseError, []string{"() -> i32", "()"}
+	switch sandbox.ABI(m.ABI) {
+	case sandbox.Wagent:
+		name, signatures = abi.ExportHook, []string{"(i32, i32) -> i64"}
+	case sandbox.Extism:
+	default:
+		return nil
+	}
+	if !m.exports(name, signatures...) {
+		return nil
+	}
+	return []ModuleRole{{Role: roleParseError, Export: name, Field: fieldParseError}}
+}
+
+// describes says that a module can be asked for its tools.
+func (m *ModuleInfo) describes() bool {
+	if sandbox.ABI(m.ABI) == sandbox.Wagent {
+		return m.exports(abi.ExportCall)
+	}
+	return m.exports("describe") || m.exports("list_tools")
+}
+
+// exports says that a module exports a function, with one of these signatures if any
+// are given.
+func (m *ModuleInfo) exports(name string, signatures ...string) bool {
+	return slices.ContainsFunc(m.Exports, func(e ModuleExport) bool {
+		return e.Name == name && e.Kind == "func" && (len(signatures) == 0 || slices.Contains(signatures, e.Signature))
+	})
 }
 
 func rewriting(r *sandbox.Rewritten) ModuleRewriting {

@@ -36,7 +36,7 @@ const maxCompiling = 4
 // left alone.
 func (h *Host) load(ctx context.Context, known error) error {
 	m := h.manifest
-	h.said = make([][]string, len(m.Tools))
+	h.said, h.loaded = make([][]string, len(m.Tools)), make([]string, len(m.Tools))
 	entries := make([][]*binding, len(m.Tools))
 	faults := make([]error, len(m.Tools))
 	var g errgroup.Group
@@ -126,6 +126,7 @@ func (h *Host) bind(ctx context.Context, i int) ([]*binding, error) {
 	if err != nil {
 		return nil, unnamed(err)
 	}
+	h.took(i, mod)
 	desc, err := mod.Describe(ctx)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wagent-dev/wagent/host"
+	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/model/modeltest"
+	"github.com/wagent-dev/wagent/host/run"
 )
 
 // The whole path of what a tool returns beside text: from the guest to the endpoint,
@@ -64,5 +66,51 @@ func TestAModelSeesTheImageOfASandboxedTool(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An image that looks right and is refused does not end the run: the model is told,
+// and the reply says it.
+func TestARunGoesOnWithoutAnImageThatWasRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "painter.wasm"), builds.Tool(t, filepath.Join("testdata", "painter")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	paint := modeltest.Calls(modeltest.Call("paint", "{}"))
+	refused := modeltest.Turn{Err: &model.Error{Status: 400, Message: "Invalid image.", Code: "invalid_image"}}
+	end := modeltest.Server(t, paint, refused, paint, modeltest.Text("done"))
+	path := filepath.Join(dir, "wagent.yaml")
+	yaml := "version: 1\nmodel: {name: m, base_url: \"" + end.URL + "\"}\ntools: [{module: painter.wasm}]\n"
+	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), path, &host.Options{CacheDir: cache.Dir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(context.WithoutCancel(t.Context()))
+	var out *run.Result
+	var warnings []string
+	for e, err := range h.Run(t.Context(), host.Text("go")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := e.Body.(type) {
+		case run.Replied:
+			warnings = append(warnings, b.Warnings...)
+		case run.Finished:
+			out = b.Result
+		}
+	}
+	if out == nil || out.Output != "done" {
+		t.Fatalf("%+v", out)
+	}
+	want := []string{"image image/gif of 14 bytes of the tool paint was refused and is left out: Invalid image."}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Error(diff)
+	}
+	// The same image of the next step is not tried again.
+	if n := len(end.Exchanges()); n != 4 {
+		t.Errorf("%d requests", n)
 	}
 }

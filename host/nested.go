@@ -86,6 +86,7 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 	id := c.NestedRun
 	in := Text(prompt)
 	in.ID = id
+	start := time.Now()
 	end, state, err := t.agent.nested(ctx, in, &c)
 	r := t.result(ctx, end, &state)
 	if err != nil {
@@ -96,6 +97,7 @@ func (t *binding) ask(ctx context.Context, c agent.Call) agent.Result {
 		}
 	}
 	spent := state.Spent()
+	spent.WallMS = float64(time.Since(start).Microseconds()) / 1000
 	r.NestedRun, r.Spent = id, &spent
 	return r
 }

@@ -118,13 +118,23 @@ type ModuleInfo struct {
 	// Capabilities are the doors that the module asks for or has imports for.
 	Capabilities []Capability `json:"capabilities"`
 	// Producers are what the module says it was made with, one visible line each.
-	Producers   []string        `json:"producers,omitempty"`
-	Rewritten   ModuleRewriting `json:"rewritten"`
-	Tools       []abi.Tool      `json:"tools"`
-	DescribeErr string          `json:"describe_error,omitempty"`
+	Producers []string        `json:"producers,omitempty"`
+	Rewritten ModuleRewriting `json:"rewritten"`
+	// Roles are what the module can be called for beside tools. One that has roles and
+	// describes no tools is not asked for any.
+	Roles       []ModuleRole `json:"roles,omitempty"`
+	Tools       []abi.Tool   `json:"tools"`
+	DescribeErr string       `json:"describe_error,omitempty"`
 	// DescribeLogs is what the module said while it described itself, such as why
 	// it left a tool out.
 	DescribeLogs []ModuleLog `json:"describe_logs,omitempty"`
+}
+
+// ModuleRole is what a module for hooks can be called for.
+type ModuleRole struct {
+	Role   string `json:"role"`
+	Export string `json:"export"` // the function that is called
+	Field  string `json:"field"`  // of a manifest, where the module is named for it
 }
 
 // ModuleLog is a line that a module logged or printed, made visible.

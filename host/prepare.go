@@ -33,7 +33,7 @@ func (h *Host) prepare(in *Input) (*agent.Agent, run.Prompted, error) {
 	}
 	a := h.loop(in.Budget)
 	a.Model, a.Output = mod, h.outputOf(mod)
-	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Messages: msgs, Tools: []string{}}
+	p := run.Prompted{Agent: h.manifest.Name, Manifest: h.manifest.Digest, Parts: h.parts, Messages: msgs, Tools: []string{}}
 	p.Budget = keep(in.Budget)
 	if p.State, err = h.givenState(in.State); err != nil {
 		return nil, run.Prompted{}, err

@@ -10,8 +10,10 @@ import (
 	"github.com/wagent-dev/wagent/host/run"
 )
 
-// ErrChanged says that a run was begun under another manifest than this host's.
-var ErrChanged = errors.New("the manifest has changed since the run was begun")
+// ErrChanged says that a run was begun with other files than this host's: another
+// manifest, another manifest of an agent that is a tool, or another module of either.
+// The error that wraps it names them.
+var ErrChanged = errors.New("what the run is made of has changed since it was begun")
 
 // Resume goes on with a run of the store, and yields what happens as [Host.Run] does.
 // One that was broken off continues where it was: a call whose outcome was not stored is
@@ -26,8 +28,8 @@ func (h *Host) Resume(ctx context.Context, id run.ID) iter.Seq2[run.Event, error
 		if err != nil {
 			return nil, nil, fmt.Errorf("loading run %s: %w", id, err)
 		}
-		if s.Manifest != h.manifest.Digest {
-			return nil, nil, fmt.Errorf("run %s: %w", id, ErrChanged)
+		if err := h.changed(&s); err != nil {
+			return nil, nil, fmt.Errorf("run %s: %w", id, err)
 		}
 		in := Input{ID: id, Messages: s.Messages, Tools: append([]string{}, s.Tools...), Budget: s.Budget}
 		a, _, err := h.prepare(&in)

@@ -20,6 +20,9 @@ const hookTime = time.Second
 // be read.
 const roleParseError = "parse_error"
 
+// fieldParseError is the field of a manifest that names its module.
+const fieldParseError = "agent.on_parse_error.module"
+
 // loadHooks loads the modules that are not tools.
 func (h *Host) loadHooks(ctx context.Context) error {
 	on := &h.manifest.Agent.OnParseError
@@ -28,8 +31,9 @@ func (h *Host) loadHooks(ctx context.Context) error {
 	}
 	mod, err := h.loadRole(ctx, roleParseError, on.Module, on.Config)
 	if err != nil {
-		return h.manifest.Fault("agent.on_parse_error.module", unnamed(err))
+		return h.manifest.Fault(fieldParseError, unnamed(err))
 	}
+	h.hook = mod.Info().Digest
 	h.parseError = func(ctx context.Context, problem, reply string) (string, error) {
 		var said struct {
 			Text *string `json:"text"`

@@ -19,17 +19,17 @@ import (
 func newToolsCall(a *app) *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
-		Use: "call MODULE.wasm NAME", Short: "Call one tool once in the sandbox",
+		Use: "call MODULE.wasm NAME [-]", Short: "Call one tool once in the sandbox",
 		Long: "call calls one tool of a module once. Its result goes to standard output, and its\n" +
 			"receipt (time, memory, bytes, hosts) to standard error. What is not granted by a flag\n" +
 			"is denied.",
 		Example: "  wagent tools call word_count.wasm word_count --args '{\"text\":\"two words\"}'\n" +
-			"  wagent tools call fetch.wasm fetch --allow-http api.github.com --args - < args.json",
-		Args: exactlyTwo,
+			"  wagent tools call fetch.wasm fetch --allow-http api.github.com - < args.json",
+		Args: moduleAndName,
 	}
 	f.format = addFormat(cmd, "text", "json")
 	flags := cmd.Flags()
-	flags.StringVar(&f.args, "args", "{}", "the arguments as JSON; - reads them from standard input")
+	flags.StringVar(&f.args, "args", "{}", "the arguments as JSON; -, here or behind NAME, reads them from standard input")
 	flags.StringArrayVar(&f.http, "allow-http", nil, "allow requests to [http://]HOST[:PORT][/PATH], GET and HEAD; METHOD,METHOD HOST for others")
 	flags.StringArrayVar(&f.read, "read", nil, "grant HOST:GUEST, a folder to read")
 	flags.StringArrayVar(&f.write, "write", nil, "grant HOST:GUEST, a folder to read and write")
@@ -47,16 +47,31 @@ func newToolsCall(a *app) *cobra.Command {
 	flags.StringVar(&f.tool.Isolation, "isolation", "", "where the guest runs: inprocess or process")
 	flags.StringVar(&f.tool.Export, "export", "", "plain Extism: the function to call")
 	flags.StringVar(&f.tool.Input, "input", "", "plain Extism: json or text")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.call(cmd.Context(), &f, args[0], args[1]) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 2 {
+			f.args = fromInput
+		}
+		return a.call(cmd.Context(), &f, args[0], args[1])
+	}
 	return cmd
 }
 
-func exactlyTwo(c *cobra.Command, args []string) error {
+// fromInput says that standard input holds the arguments.
+const fromInput = "-"
+
+// moduleAndName wants what is called, and takes the word that its arguments are on
+// standard input.
+func moduleAndName(c *cobra.Command, args []string) error {
+	help := c.CommandPath() + " --help"
 	switch {
 	case len(args) < 2:
-		return fmt.Errorf("MODULE.wasm and NAME are needed: see %q", c.CommandPath()+" --help")
-	case len(args) > 2:
-		return fmt.Errorf("unexpected argument %q: see %q", args[2], c.CommandPath()+" --help")
+		return fmt.Errorf("MODULE.wasm and NAME are needed: see %q", help)
+	case len(args) > 3:
+		return fmt.Errorf("unexpected argument %q: see %q", args[3], help)
+	case len(args) == 3 && args[2] != fromInput:
+		return fmt.Errorf("unexpected argument %q: give the arguments with --args, or - for standard input: see %q", args[2], help)
+	case len(args) == 3 && c.Flags().Changed("args"):
+		return errors.New("the arguments are given twice: with --args, and by - on standard input")
 	}
 	return nil
 }
@@ -157,8 +172,8 @@ func ofEntry(err error, t *manifest.Tool) error {
 }
 
 func (a *app) arguments(given string) (json.RawMessage, error) {
-	if given == "-" {
-		text, err := a.given("-")
+	if given == fromInput {
+		text, err := a.given(given)
 		if err != nil {
 			return nil, fmt.Errorf("--args: %w", err)
 		}

@@ -39,6 +39,15 @@ func capabilityText(c *host.Capability) string {
 	return asked + "; " + by
 }
 
+// rolesText says what a module can be called for, and where a manifest names it.
+func rolesText(roles []host.ModuleRole) string {
+	var b strings.Builder
+	for _, r := range roles {
+		fmt.Fprintf(&b, "  %s by %s, for %s\n", r.Role, r.Export, r.Field)
+	}
+	return b.String()
+}
+
 // rewritingText says what the loader changed.
 func rewritingText(m *host.ModuleInfo) string {
 	r := &m.Rewritten

@@ -36,7 +36,11 @@ func (v *textView) nested(n *run.Nested) {
 		in.retried(b)
 	case run.Nested:
 		in.nested(&b)
-	case run.Finished, run.Failed:
+	case run.Finished:
+		in.unmade(b.DroppedTools)
+		delete(v.inner, n.Event.Run)
+	case run.Failed:
+		in.unmade(b.Err.DroppedTools)
 		delete(v.inner, n.Event.Run)
 	}
 }

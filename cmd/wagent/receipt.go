@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
 	"github.com/wagent-dev/wagent/host/visible"
 )
@@ -30,6 +31,32 @@ func receiptText(r *run.Receipt) string {
 		parts = append(parts, "reached "+visible.Line(strings.Join(r.Hosts, " "), maxReason))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// spentText says on one line what the run of an agent took.
+func spentText(s *run.Spent) string {
+	var parts []string
+	if s.WallMS > 0 {
+		parts = append(parts, millisText(s.WallMS))
+	}
+	parts = append(parts, count(s.ToolCalls, "tool call"))
+	return strings.Join(append(parts, costsText(s.Usage, s.Cost)...), ", ")
+}
+
+// costsText says what model calls came to, as far as that is known.
+func costsText(u model.Usage, cost float64) []string {
+	var parts []string
+	if n := u.TotalTokens; n > 0 {
+		tokens := count(int(n), "token")
+		if u.Estimated {
+			tokens = "about " + tokens
+		}
+		parts = append(parts, tokens)
+	}
+	if cost > 0 {
+		parts = append(parts, "cost "+costText(cost))
+	}
+	return parts
 }
 
 // detailLines returns the first most lines of what a failed guest left, ready to

@@ -36,14 +36,13 @@ func newRoot(a *app) *cobra.Command {
 	asGroup(cmd)
 	cmd.Version = readVersions().String()
 	cmd.SetVersionTemplate("{{.Version}}")
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
-	})
+	cmd.SetFlagErrorFunc(flagFault)
 	flags := cmd.PersistentFlags()
 	flags.BoolVar(&a.noColor, "no-color", false, "print no colours and no live lines")
 	flags.CountVarP(&a.verbose, "verbose", "v", "log more; twice: debug")
 	flags.BoolVar(&a.weak, "weak-isolation", false, "run tools with isolation: process where the system cannot shut a process off")
 	cmd.AddCommand(newRun(a), newTools(a), newValidate(a), newInit(a), newSelftest(a), newSchema(a), newVersion(a), newCompletion(a))
+	addLater(cmd, laterCommands())
 	return cmd
 }
 

@@ -23,6 +23,12 @@ import (
 // maxGiven bounds what is read of standard input, in bytes.
 const maxGiven = 16 << 20
 
+// What a manifest allows for the fields of these flags.
+const (
+	maxSteps    = 100_000
+	maxDuration = 30 * 24 * time.Hour
+)
+
 // runFlags are the flags of run.
 type runFlags struct {
 	file        string
@@ -131,19 +137,7 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 	if m.Model.Provider == "replay" && (flags.Changed("model") || flags.Changed("base-url")) {
 		return nil, fmt.Errorf("--model and --base-url: the model of %s is a recording (model.provider: replay): set provider: openai there", f.file)
 	}
-	if flags.Changed("model") {
-		m.Model.Name = f.model
-	}
-	if flags.Changed("base-url") {
-		m.Model.BaseURL = f.baseURL
-	}
-	if flags.Changed("system") {
-		m.Agent.SystemPrompt = f.system
-	}
-	if flags.Changed("planner") {
-		m.Agent.Planner = f.planner
-	}
-	if err := m.Check(); err != nil {
+	if err := overridden(m, f.overrides(flags.Changed, m)); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -151,6 +145,9 @@ func (a *app) load(cmd *cobra.Command, f *runFlags) (*manifest.Manifest, error) 
 
 // missingManifest says how to get a manifest when there is none.
 func missingManifest(file string, err error) error {
+	if file == "" {
+		return errors.New("-f: the path of the manifest is empty")
+	}
 	if errors.Is(err, os.ErrNotExist) && file == "wagent.yaml" {
 		return fmt.Errorf("there is no wagent.yaml here: name one with -f, or make one with %q", "wagent init")
 	}
@@ -178,14 +175,14 @@ func (a *app) input(cmd *cobra.Command, f *runFlags, prompt string) (host.Input,
 		return in, err
 	}
 	if cmd.Flags().Changed("max-steps") {
-		if f.maxSteps < 0 {
-			return in, errors.New("--max-steps is at least 0")
+		if f.maxSteps < 0 || f.maxSteps > maxSteps {
+			return in, fmt.Errorf("--max-steps: must be from 0 to %d", maxSteps)
 		}
 		in.Budget.MaxSteps = &f.maxSteps
 	}
 	if cmd.Flags().Changed("max-duration") {
-		if f.maxDuration <= 0 {
-			return in, errors.New("--max-duration is longer than 0")
+		if f.maxDuration < time.Millisecond || f.maxDuration > maxDuration {
+			return in, fmt.Errorf("--max-duration: must be from 1ms to %s", maxDuration)
 		}
 		in.Budget.MaxDuration = f.maxDuration
 	}

@@ -154,7 +154,7 @@ func TestNoEventReachesTheTerminalRaw(t *testing.T) {
 		run.Delta{Reasoning: evil},
 		run.Delta{Text: evil},
 		run.Retried{Attempt: 1, Error: evil},
-		run.Replied{Step: 1, Warnings: []string{evil}, Dropped: 1},
+		run.Replied{Step: 1, Warnings: []string{evil}, Dropped: 1, DroppedTools: []string{evil}},
 		run.Planned{Step: 1, Actions: []run.Action{{Tool: evil, CallID: evil}, {Tool: evil, CallID: "d"}}},
 		run.Called{CallID: evil, Tool: evil, Arguments: json.RawMessage(`"` + evil + `"`)},
 		run.Progressed{CallID: evil, Tool: evil, Message: evil},
@@ -162,7 +162,7 @@ func TestNoEventReachesTheTerminalRaw(t *testing.T) {
 		run.Logged{CallID: evil, Tool: evil, Level: "error", Message: evil},
 		run.Returned{CallID: evil, Tool: evil, Content: bad, Receipt: &run.Receipt{Hosts: []string{evil}}},
 		run.Returned{CallID: evil, Tool: evil, Content: bad, IsError: true, ErrorKind: run.KindTrap, Detail: evil + "\n" + evil},
-		run.Failed{Err: run.Failure{Message: evil, Partial: evil}},
+		run.Failed{Err: run.Failure{Message: evil, Partial: evil, DroppedTools: []string{evil}}},
 		run.Finished{ExitReason: run.ExitReason(evil), Output: evil},
 	}
 	for _, b := range slices.Clip(bodies) {
@@ -241,16 +241,24 @@ func TestWhatWasOddAboutAReplyIsToldOnce(t *testing.T) {
 		instead,
 		run.Began{Step: 2},
 		run.Replied{Warnings: []string{"it is odd", "1 tool calls were cut off and dropped"}, Dropped: 1},
+		run.Replied{Step: 3, Dropped: 2, DroppedTools: []string{"read", "(no name)"}},
+		run.Returned{IsError: true, ErrorKind: run.KindUnknownTool, Content: model.TextParts("There is no tool")},
 		nestedIn("asker", "call_1_1", run.Began{Step: 1}),
 		nestedIn("asker", "call_1_1", run.Retried{Attempt: 1, Error: "no", Model: "b"}),
 		nestedIn("asker", "call_1_1", instead),
+		nestedIn("asker", "call_1_1", run.Failed{Err: run.Failure{DroppedTools: []string{"read"}}}),
+		run.Finished{ExitReason: run.ExitInterrupted, DroppedTools: []string{"write"}},
 	)
 	want := `↻ model: no: b is asked instead
 ! model: it is odd
 ! model: it is odd
 ! model: 1 tool call when no tool could be used any more: not run
+! model: 2 tool calls of a reply that was cut off: not run (read, (no name))
+✗ (no name): unknown_tool: There is no tool
 asker › ↻ model: no: b is asked instead
 asker › ! model: it is odd
+asker › ! model: its reply broke off in a tool call: not run (read)
+! model: its reply broke off in a tool call: not run (write)
 `
 	if d := cmp.Diff(want, shown(tty)); d != "" {
 		t.Error(d)

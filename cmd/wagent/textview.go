@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,9 @@ const (
 	maxDetail = 12  // lines of a failed guest's last words
 	maxHint   = 1   // of those, without -v
 )
+
+// unreadReply is what people are told in the place of a tool's name.
+const unreadReply = "reply that could not be read"
 
 // view shows a run.
 type view interface {
@@ -37,6 +41,7 @@ type textView struct {
 	asked string          // the model that is asked instead, in this step
 	many  bool            // the step has more calls than one: lines carry ids
 	calls int
+	below int // calls that the agents made which were called
 
 	of    string               // the agents that the run is nested in, before each line
 	tasks string               // the same, for the ids of tasks
@@ -70,10 +75,12 @@ func (v *textView) show(e run.Event) error {
 	case run.Finished:
 		v.scr.finish(modelTask)
 		v.final(b.Output)
+		v.unmade(b.DroppedTools)
 		v.summary(b.Result)
 	case run.Failed:
 		v.scr.finish(modelTask)
 		v.cutShort(b.Err.Partial)
+		v.unmade(b.Err.DroppedTools)
 		v.summary(b.Result)
 	}
 	return v.scr.writeFault()
@@ -142,7 +149,22 @@ func (v *textView) odd(r run.Replied) {
 		if r.Step == 0 {
 			of = "when no tool could be used any more"
 		}
-		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run")
+		v.note(v.style.yellow("! ") + "model: " + count(r.Dropped, "tool call") + " " + of + ": not run" + named(r.DroppedTools))
+	}
+}
+
+// named are names of tools behind what is said of their calls.
+func named(tools []string) string {
+	if len(tools) == 0 {
+		return ""
+	}
+	return " (" + visible.Line(strings.Join(tools, ", "), maxReason) + ")"
+}
+
+// unmade tells of calls that were under way in a reply that broke off.
+func (v *textView) unmade(tools []string) {
+	if len(tools) > 0 {
+		v.note(v.style.yellow("! ") + "model: its reply broke off in a tool call: not run" + named(tools))
 	}
 }
 
@@ -157,7 +179,7 @@ func (v *textView) planned(p run.Planned) {
 
 // label names a call: by its tool, and by its id where that is not enough.
 func (v *textView) label(tool, id string) string {
-	name := visible.Line(tool, maxLog)
+	name := cmp.Or(visible.Line(tool, maxLog), "(no name)")
 	if v.many {
 		name += v.style.dim("#" + visible.Line(id, maxLog))
 	}
@@ -212,9 +234,16 @@ func (v *textView) returned(r run.Returned) {
 	v.scr.finish(v.tasks + r.CallID)
 	said := model.PartsText(r.Content)
 	line := v.style.green("✓ ") + v.label(r.Tool, r.CallID)
-	if r.IsError {
+	switch {
+	case r.ErrorKind == run.KindParseError: // no tool was called: the action stands for the reply
+		line = fmt.Sprintf("%s%s: %s", v.style.red("✗ "), unreadReply, visible.Line(flat(said), maxReason))
+	case r.IsError:
 		line = fmt.Sprintf("%s%s: %s: %s", v.style.red("✗ "), v.label(r.Tool, r.CallID),
 			v.style.red(string(r.ErrorKind)), visible.Line(flat(said), maxReason))
+	}
+	if r.Spent != nil {
+		v.below += r.Spent.ToolCalls
+		line += "  " + v.style.dim(spentText(r.Spent))
 	}
 	if r.Receipt != nil {
 		line += "  " + v.style.dim(receiptText(r.Receipt))
@@ -256,16 +285,10 @@ func (v *textView) summary(r *run.Result) {
 	if r == nil || r.StepCount == 0 && v.calls == 0 && r.TokenUsage.TotalTokens == 0 {
 		return
 	}
-	parts := []string{count(r.StepCount, "step"), count(v.calls, "tool call")}
-	if n := r.TokenUsage.TotalTokens; n > 0 {
-		tokens := count(int(n), "token")
-		if r.TokenUsage.Estimated {
-			tokens = "about " + tokens
-		}
-		parts = append(parts, tokens)
+	calls := count(v.calls, "tool call")
+	if v.below > 0 {
+		calls += fmt.Sprintf(" and %d by agents", v.below)
 	}
-	if r.Cost > 0 {
-		parts = append(parts, "cost "+costText(r.Cost))
-	}
-	v.note(v.style.dim(strings.Join(parts, ", ")))
+	parts := []string{count(r.StepCount, "step"), calls}
+	v.note(v.style.dim(strings.Join(append(parts, costsText(r.TokenUsage, r.Cost)...), ", ")))
 }

@@ -22,6 +22,7 @@ func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "List, inspect and call tools"}
 	asGroup(cmd)
 	cmd.AddCommand(newToolsList(a), newToolsInspect(a), newToolsCall(a))
+	addLater(cmd, laterTools())
 	return cmd
 }
 
@@ -181,7 +182,7 @@ func requestsText(r *abi.Requests) string {
 func newToolsInspect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect MODULE.wasm", Short: "Show what a module is, imports, exports and declares",
-		Long: "inspect shows what a module is. It runs nothing of it but describe, with no grants.",
+		Long: "inspect shows what a module is: one with tools, or one for a role such as parse_error. It runs nothing of it but describe, with no grants.",
 		Args: oneArg("MODULE.wasm"),
 	}
 	f := addFormat(cmd, "text", "json")
@@ -262,7 +263,13 @@ func inspected(m *host.ModuleInfo, st style) string {
 	for _, e := range m.Exports {
 		fmt.Fprintf(&b, "  %s %s %s\n", visible.Line(e.Kind, maxArgs), visible.Line(e.Name, maxArgs), st.dim(e.Signature))
 	}
-	head("tools")
+	if len(m.Roles) > 0 {
+		head("roles")
+		b.WriteString(rolesText(m.Roles))
+	}
+	if len(m.Roles) == 0 || len(m.Tools) > 0 || m.DescribeErr != "" {
+		head("tools")
+	}
 	for _, t := range m.Tools {
 		fmt.Fprintf(&b, "  %s  %s\n", st.bold(visible.Line(t.Name, maxReason)), visible.Line(flat(t.Description), maxReason))
 		if len(t.InputSchema) > 0 {

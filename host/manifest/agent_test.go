@@ -40,7 +40,7 @@ func TestAnEntryThatIsAnAgentHasItsOwnFields(t *testing.T) {
 		"version: 1\ntools:\n  - agent: docs\n":                                 `3:12: tools[0].agent: not a file: "docs"`,
 		"version: 1\ntools:\n  - agent: https://a/b.yaml\n":                     "3:12: tools[0].agent: an agent is a manifest, which is a file",
 		"version: 1\ntools:\n  - agent: ${NONE}\n":                              "3:12: tools[0].agent: the environment variable NONE is not set: set it, or write ${NONE:-default}",
-		"version: 1\ntools:\n  - agent: \"\"\n":                                 `3:5: tools[0]: the field "module" is missing`,
+		"version: 1\ntools:\n  - agent: \"\"\n":                                 `3:12: tools[0].agent: is empty: write the path of a manifest`,
 		"version: 1\ntools:\n  - agent: [a]\n":                                  "3:12: tools[0].agent: must be a string, found a list",
 		"version: 1\ndescription: " + strings.Repeat("a", 64<<10+1) + "\n":      "2:14: description: has more than 64 KiB",
 		"version: 1\ndescription: 3\n":                                          "2:14: description: must be a string, found a number: put it in quotes",

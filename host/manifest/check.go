@@ -87,11 +87,15 @@ func (c *checker) manifest() {
 	}
 }
 
+// empty reports whether the file has the field and nothing in it. In a manifest made
+// in Go what is empty is not there.
+func (c *checker) empty(field string) bool { return c.origin != nil && c.origin.empty[field] }
+
 // word checks a field whose value is one of a few words; later are those of the
 // format that do not work yet.
 func (c *checker) word(field, value string, now []string, later ...string) {
 	switch {
-	case value == "" || slices.Contains(now, value):
+	case value == "" && !c.empty(field) || slices.Contains(now, value):
 	case slices.Contains(later, value):
 		c.fail(field, "%q is not supported yet; use %s", value, strings.Join(now, " or "))
 	default:
@@ -105,7 +109,7 @@ func isName(s string) bool {
 }
 
 func (c *checker) name(field, value string) {
-	if value != "" && !isName(value) {
+	if (value != "" || c.empty(field)) && !isName(value) {
 		c.fail(field, "%s is not a name: at most 64 letters, digits, _ and -, and no digit or - first", show(value))
 	}
 }
@@ -182,25 +186,6 @@ func (c *checker) agent() {
 	c.output(a.Output)
 	c.budgets()
 	c.state()
-}
-
-func (c *checker) onParseError(o *OnParseError) {
-	const field = "agent.on_parse_error"
-	if words := []string{"feedback", "fail"}; o.Word != "" && !slices.Contains(words, o.Word) {
-		c.fail(field, "unknown value %s%s", show(o.Word), suggest(o.Word, append(words, "{text: …}", "{module: …}")))
-	}
-	if len(o.Text) > 16<<10 {
-		c.fail(field+".text", "has more than 16 KiB")
-	}
-	switch {
-	case o.Text != "" && o.Module != "":
-		c.fail(field, "there is a text and a module: give one of them")
-	case o.Module != "":
-		c.module(field, o.Module)
-	case len(o.Config) > 0:
-		c.fail(field+".config", "is for a module, and there is none: give it as module")
-	}
-	c.encodable(field+".config", o.Config)
 }
 
 // budgets checks what a run may use.

@@ -35,7 +35,7 @@ func (c *checker) tool(field string, t *Tool) {
 		c.agentTool(field, t)
 		return
 	}
-	c.module(field, t.Module)
+	c.source(field, t)
 	c.digest(field, t)
 	c.word(field+".abi", t.ABI, []string{"auto", "wagent", "extism", "wasi"})
 	c.word(field+".input", t.Input, []string{"json", "text"})
@@ -72,7 +72,7 @@ func (c *checker) tool(field string, t *Tool) {
 }
 
 func (c *checker) digest(field string, t *Tool) {
-	if sum := strings.TrimPrefix(t.SHA256, "sha256:"); t.SHA256 != "" && (len(sum) != 64 || strings.Trim(sum, "0123456789abcdefABCDEF") != "") {
+	if sum := strings.TrimPrefix(t.SHA256, "sha256:"); (t.SHA256 != "" || c.empty(field+".sha256")) && (len(sum) != 64 || strings.Trim(sum, "0123456789abcdefABCDEF") != "") {
 		c.fail(field+".sha256", "must be 64 hexadecimal digits")
 	}
 }
@@ -88,6 +88,8 @@ func (c *checker) allow(field string, t *Tool) {
 		f.field = within(field, f.field)
 		c.tell(f)
 	}, &policy.Grants{})
+	c.grantWord(field+".allow.clock", t.Allow.Clock, "real, coarse", `"fixed:" and a time`)
+	c.grantWord(field+".allow.random", t.Allow.Random, "real", `"seed:" and a number`)
 	c.folders(field+".allow.read", t.Allow.Read)
 	c.folders(field+".allow.write", t.Allow.Write)
 }

@@ -115,6 +115,7 @@ type origin struct {
 	path   string
 	values map[string]position // of the value of each field
 	keys   map[string]position // of its name
+	empty  map[string]bool     // fields that are there and hold nothing
 }
 
 func (o *origin) at(field string) position {

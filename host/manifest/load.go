@@ -64,7 +64,7 @@ func Parse(data []byte, path string, getenv func(string) (string, bool)) (*Manif
 	}
 	sum := sha256.Sum256(data)
 	m := &Manifest{Path: path, Dir: dir, Digest: "sha256:" + hex.EncodeToString(sum[:])}
-	m.origin = &origin{path: path, values: map[string]position{}, keys: map[string]position{}}
+	m.origin = &origin{path: path, values: map[string]position{}, keys: map[string]position{}, empty: map[string]bool{}}
 	body, anchors, problem := parse(data)
 	if problem != nil {
 		return nil, problem.in(path)

@@ -94,8 +94,8 @@ func (r *reader) value(n ast.Node, v reflect.Value, field string, ex expansion) 
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		if word, ok := text(n); ok && v.Type() == reflect.TypeFor[OnParseError]() {
-			v.Set(reflect.ValueOf(OnParseError{Word: word}))
+		if v.Type() == reflect.TypeFor[OnParseError]() {
+			r.onParseError(n, v, field)
 			return
 		}
 		r.object(n, v, field)

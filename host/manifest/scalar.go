@@ -85,6 +85,7 @@ func (r *reader) str(n ast.Node, v reflect.Value, field string, ex expansion) {
 	}
 	if ex != inValues {
 		r.literals[field] = s
+		r.noteEmpty(field, s == "")
 		v.SetString(s)
 		return
 	}
@@ -95,7 +96,16 @@ func (r *reader) str(n ast.Node, v reflect.Value, field string, ex expansion) {
 	if out == s {
 		r.literals[field] = s
 	}
+	r.noteEmpty(field, out == "")
 	v.SetString(out)
+}
+
+// noteEmpty remembers that a field is there and holds nothing, which its value alone
+// does not tell.
+func (r *reader) noteEmpty(field string, empty bool) {
+	if empty {
+		r.origin.empty[field] = true
+	}
 }
 
 func (r *reader) integer(n ast.Node, v reflect.Value, field string) {

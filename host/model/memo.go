@@ -9,6 +9,9 @@ import "unsafe"
 type Memo struct {
 	// Sent is the provider's own: what it keeps of the last request. Nil: nothing.
 	Sent any
+	// Learned is the provider's own as well: what it learned of this conversation
+	// and of no other. Nil: nothing.
+	Learned any
 
 	kept     map[memoKey][]byte
 	separate map[int]*Memo // of providers that are asked with one request

@@ -89,6 +89,9 @@ type Reply struct {
 	Bill []Priced
 	// DroppedCalls counts calls that were cut off and are not part of Message.
 	DroppedCalls int
+	// DroppedNames are the names of those calls, as the model wrote them, as far as
+	// they are known. Not fit for a terminal.
+	DroppedNames []string
 	// Warnings tell the operator what was odd about the reply and how it was
 	// read: repaired arguments, a call printed as text, a prompt that seems cut.
 	Warnings []string

@@ -61,7 +61,7 @@ func (s *State) admits(e *Event) error {
 func (s *State) fold(b Body) error {
 	switch b := b.(type) {
 	case Prompted:
-		s.Agent, s.Manifest, s.Tools = b.Agent, b.Manifest, b.Tools
+		s.Agent, s.Manifest, s.Parts, s.Tools = b.Agent, b.Manifest, b.Parts, b.Tools
 		s.Messages = append(s.Messages, b.Messages...)
 		s.Given = len(s.Messages)
 		s.User = maps.Clone(b.State)
@@ -273,7 +273,7 @@ func (s *State) ended(b Ended) error {
 		s.Steps = append(s.Steps, Step{
 			Number: t.Step, Action: a, Observation: model.PartsText(r.Content), IsError: r.IsError, ErrorKind: r.ErrorKind, Receipt: r.Receipt,
 			Content:   r.Content,
-			NestedRun: r.NestedRun,
+			NestedRun: r.NestedRun, Spent: r.Spent,
 		})
 		s.found(r.Found)
 	}

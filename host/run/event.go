@@ -49,10 +49,13 @@ type Body interface{ kind() string }
 
 // Prompted opens a run. Everything that the model is given at the start is in it.
 type Prompted struct {
-	Agent    string          `json:"agent,omitempty"`    // the manifest's name
-	Manifest string          `json:"manifest,omitempty"` // its digest
-	Messages []model.Message `json:"messages"`
-	Tools    []string        `json:"tools,omitempty"` // names of the tools in force
+	Agent    string `json:"agent,omitempty"`    // the manifest's name
+	Manifest string `json:"manifest,omitempty"` // its digest
+	// Parts are the digests of the files that the manifest names, and of those that its
+	// agents name: modules and manifests, by their fields. Never changed.
+	Parts    map[string]string `json:"parts,omitempty"`
+	Messages []model.Message   `json:"messages"`
+	Tools    []string          `json:"tools,omitempty"` // names of the tools in force
 	// State is what the keys of the run's state have at first.
 	State map[string]json.RawMessage `json:"state,omitempty"`
 	// Budget is limits in the place of the agent's; nil: there are none.
@@ -104,6 +107,9 @@ type Replied struct {
 	Cost float64 `json:"cost,omitempty"`
 	// Dropped counts calls that were cut off and are not part of Message.
 	Dropped int `json:"dropped_calls,omitempty"`
+	// DroppedTools are the tools of those calls as far as they are known, each once on
+	// one visible line; a call without a name is (no name).
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 	// NoSchema says that the endpoint refused the schema of the output, which is asked
 	// for in another way from here on.
 	NoSchema bool `json:"no_schema,omitempty"`
@@ -196,6 +202,9 @@ type Spent struct {
 	Usage     model.Usage `json:"usage"`
 	Cost      float64     `json:"cost,omitempty"` // in the currency of the prices
 	ToolCalls int         `json:"tool_calls,omitempty"`
+	// WallMS is how long a run took that a call began, in milliseconds; 0: it is not
+	// known. A sum has none: runs overlap.
+	WallMS float64 `json:"wall_ms,omitempty"`
 }
 
 // Resumed opens a run again that had ended. Its limits begin anew.
@@ -204,7 +213,7 @@ type Resumed struct {
 	Messages []model.Message `json:"messages,omitempty"`
 }
 
-// Add returns the sum of s and o.
+// Add returns the sum of s and o, without their time.
 func (s Spent) Add(o Spent) Spent {
 	return Spent{Usage: s.Usage.Add(o.Usage), Cost: s.Cost + o.Cost, ToolCalls: s.ToolCalls + o.ToolCalls}
 }
@@ -233,6 +242,9 @@ type Finished struct {
 	// Partial is the text of a reply that was under way when the run was
 	// interrupted or its time was over; empty: none was, or none of it had arrived.
 	Partial string `json:"partial,omitempty"`
+	// DroppedTools are the tools of calls in that reply, which are not made: as in
+	// [Replied].
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 	// Result is what the whole run comes to. It is given with the event and
 	// not stored: folding the events makes it.
 	Result *Result `json:"result,omitempty"`

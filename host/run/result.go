@@ -79,6 +79,7 @@ type Step struct {
 	ErrorKind   ErrorKind `json:"error_kind,omitempty"`
 	Receipt     *Receipt  `json:"receipt,omitempty"`
 	NestedRun   ID        `json:"nested_run,omitempty"` // of an agent that was called
+	Spent       *Spent    `json:"spent,omitempty"`      // by that run; nil: there was none
 
 	// Content is what the observation is the text of. A step that was read from JSON
 	// has none: it is in the messages.
@@ -183,6 +184,9 @@ type Failure struct {
 	Message string `json:"message"` // one line
 	Tool    string `json:"tool,omitempty"`
 	Partial string `json:"partial,omitempty"` // text of a reply that broke off
+	// DroppedTools are the tools of calls in a reply that broke off, which are not made:
+	// as in [Replied].
+	DroppedTools []string `json:"dropped_tools,omitempty"`
 }
 
 // The kinds of failure that are not the model's.

@@ -20,6 +20,7 @@ type State struct {
 
 	Agent    string
 	Manifest string
+	Parts    map[string]string // as in [Prompted]
 	Tools    []string
 	Budget   Budget // limits in the place of the agent's
 

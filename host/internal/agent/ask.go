@@ -225,19 +225,20 @@ func (d *driver) reply(step int, r *model.Reply) {
 	if m.Content == nil {
 		m.Content = []model.Part{} // as it is when the message was stored and read back
 	}
-	dropped := r.DroppedCalls
+	dropped, names := r.DroppedCalls, r.DroppedNames
 	if r.Finish == model.FinishLength || r.Finish == model.FinishContentFilter {
-		dropped += len(m.ToolCalls)
+		dropped, names = dropped+len(m.ToolCalls), namesOf(names, m.ToolCalls)
 		m.ToolCalls = nil
 	}
 	spent := d.spentOn(r)
 	body := run.Replied{
 		Step: step, Usage: spent.Usage, Cost: spent.Cost, ContextTokens: r.Usage.TotalTokens,
-		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped, DroppedTools: shownNames(names),
 		NoSchema: d.noSchema,
 	}
 	d.unanswered = run.Spent{}
 	d.shown.Reset()
+	d.calling = callsShown{}
 	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
 		m.ToolCalls = d.nameCalls(step, m.ToolCalls)
@@ -377,7 +378,9 @@ func nonNil(a []run.Action) []run.Action {
 
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
-	f := run.Failure{Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String()}
+	f := run.Failure{
+		Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String(), DroppedTools: d.calling.tools(),
+	}
 	spent := d.wasted(err)
 	if me, ok := errors.AsType[*model.Error](err); ok {
 		f.Kind = string(me.Kind)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/wagent-dev/wagent/host/model"
 	"github.com/wagent-dev/wagent/host/run"
@@ -63,17 +64,19 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 func (d *driver) closing(r *model.Reply) run.Replied {
 	m := r.Message
 	m.Role = model.Assistant
-	dropped := r.DroppedCalls + len(m.ToolCalls)
+	dropped, names := r.DroppedCalls+len(m.ToolCalls), namesOf(r.DroppedNames, m.ToolCalls)
 	if v, ok := d.handedIn(r); ok {
 		m.Content = model.TextParts(string(v))
 		dropped--
+		at := slices.Index(names, d.outputName)
+		names = slices.Delete(names, at, at+1)
 	}
 	m.ToolCalls, m.Extra = nil, kept(m.Extra)
 	spent := d.spentOn(r)
 	d.unanswered = run.Spent{}
 	body := run.Replied{
 		Usage: spent.Usage, Cost: spent.Cost, ContextTokens: r.Usage.TotalTokens,
-		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped,
+		Finish: r.Finish, Warnings: r.Warnings, Dropped: dropped, DroppedTools: shownNames(names),
 	}
 	if d.readable(&m) {
 		body.Message = &m

@@ -150,10 +150,13 @@ func (d *driver) stop(ctx context.Context) {
 		return // resumable: the caller broke off, the run did not end
 	}
 	if errors.Is(context.Cause(ctx), overtime{d.state.Run}) {
-		d.emit(run.Finished{ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.shown.String()})
+		d.emit(run.Finished{
+			ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.shown.String(),
+			DroppedTools: d.calling.tools(),
+		})
 		return
 	}
-	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.shown.String()})
+	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.shown.String(), DroppedTools: d.calling.tools()})
 }
 
 // exit ends the run when the finished step says so, and reports whether it did.

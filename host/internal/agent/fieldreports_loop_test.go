@@ -372,6 +372,9 @@ func TestFieldL38AReplyThatBrokeOffIsNoEnd(t *testing.T) {
 	if got.ExitReason != run.ExitError || got.Error.Kind != string(model.Stream) || got.Error.Partial != "I will" || ran != 0 || len(got.Messages) != 1 {
 		t.Errorf("%d calls ran: %+v", ran, got)
 	}
+	if diff := cmp.Diff([]string{"a"}, got.Error.DroppedTools); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // A call that was cancelled stayed without an answer, and the provider refused every

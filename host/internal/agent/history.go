@@ -104,6 +104,8 @@ func (h *history) goesOn(msgs []model.Message) bool {
 // repairs counts what was done to a conversation.
 type repairs struct {
 	missing, moved, orphans, empty, ids, arguments int
+
+	tools []string // of results that are missing or without a call, and of unreadable arguments
 }
 
 // told returns what was done as the arguments of a line of the log.
@@ -123,6 +125,9 @@ func (r repairs) told() []any {
 		if c.n > 0 {
 			out = append(out, c.what, c.n)
 		}
+	}
+	if len(r.tools) > 0 {
+		out = append(out, "tools", r.tools)
 	}
 	return out
 }

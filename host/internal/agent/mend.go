@@ -28,7 +28,7 @@ func (w *mending) next(i int) int {
 	switch {
 	case m.Role == model.Tool:
 		if !w.taken[i] {
-			w.did.orphans++
+			w.orphan(m)
 		}
 		w.leave(i)
 		return i + 1
@@ -52,6 +52,12 @@ func (w *mending) answer(i int) {
 	}
 	w.leave(i + 1)
 	w.sent = append(w.sent, w.between)
+}
+
+// orphan notes a result that belongs to no call.
+func (w *mending) orphan(result *model.Message) {
+	w.did.orphans++
+	w.did.tools = addName(w.did.tools, result.Name)
 }
 
 // keep sends messages as they came.
@@ -126,6 +132,7 @@ func (w *mending) named(calls []model.ToolCall) []model.ToolCall {
 		w.ids[c.ID] = true
 		if mendArguments(c) {
 			w.did.arguments++
+			w.did.tools = addName(w.did.tools, c.Name)
 		}
 	}
 	return out
@@ -151,6 +158,7 @@ func (w *mending) pair(i, end int) []model.Message {
 		if at < 0 {
 			out[k] = model.Message{Role: model.Tool, Name: c.Name, IsError: true, Content: model.TextParts(noResult)}
 			w.did.missing++
+			w.did.tools = addName(w.did.tools, c.Name)
 			continue
 		}
 		if at != i+1+k {
@@ -161,7 +169,7 @@ func (w *mending) pair(i, end int) []model.Message {
 	}
 	for at := i + 1; at < end; at++ {
 		if !w.taken[at] {
-			w.did.orphans++
+			w.orphan(&w.msgs[at])
 		}
 	}
 	return out

@@ -22,7 +22,7 @@ type rule struct {
 
 var rules = []rule{
 	{"cmd/wagent", []string{"host$", "host/selftest", "host/manifest", "host/model", "host/policy", "host/run", "host/visible", "sdk/abi"}},
-	{"host/internal/agent", []string{"host/internal/planner", "host/internal/schema", "host/internal/toolsearch", "host/run", "host/model"}},
+	{"host/internal/agent", []string{"host/internal/planner", "host/internal/schema", "host/internal/toolsearch", "host/run", "host/model", "host/visible"}},
 	{"host/internal/planner", []string{"host/run", "host/model"}},
 	{"host/internal/schema", []string{"host/internal/spelling"}},
 	{"host/internal/spelling", nil},

@@ -203,7 +203,7 @@ func checkExports(src Source, info *Info) *LoadError {
 	}
 	switch info.ABI {
 	case Wagent:
-		return checkWagentExports(info, src.Role)
+		return checkWagentExports(info, src)
 	case Extism:
 		return checkExtismExports(src, info)
 	case WASI:
@@ -214,19 +214,23 @@ func checkExports(src Source, info *Info) *LoadError {
 	}
 }
 
-func checkWagentExports(info *Info, role string) *LoadError {
+func checkWagentExports(info *Info, src Source) *LoadError {
 	if info.exports(abi.ExportStart) {
 		return refuse(LoadExport, "the module is a command (it exports _start) where a reactor was meant", "build it as one: "+buildReactor)
 	}
-	if role == "" && info.exports(abi.ExportHook) && !info.exports(abi.ExportCall) {
-		return refuse(LoadUnsupported, "the module has a hook and no tool", "")
+	hook := src.Role != ""
+	if !hook && info.exports(abi.ExportHook) && !info.exports(abi.ExportCall) {
+		if !src.Inspect {
+			return refuse(LoadUnsupported, "the module has a hook and no tool", "")
+		}
+		hook = true
 	}
 	want := []Export{
 		{abi.ExportMemory, "memory", ""},
 		{abi.ExportVersion, "func", "() -> i32"},
 		{abi.ExportAlloc, "func", "(i32) -> i32"},
 	}
-	if role == "" {
+	if !hook {
 		want = append(want, Export{abi.ExportDescribe, "func", "() -> i64"}, Export{abi.ExportCall, "func", "(i32, i32) -> i64"})
 	} else {
 		want = append(want, Export{abi.ExportHook, "func", "(i32, i32) -> i64"})

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -224,7 +225,7 @@ func TestCase10EmptyArguments(t *testing.T) {
 	// Empty because it was cut is not "no arguments".
 	cut := events(calls(`{"index":0,"id":"a","function":{"name":"now","arguments":""}}`), finish("length"), done)
 	reply := generate(t, serve(t, cut), offer("now"))
-	if len(reply.Message.ToolCalls) != 0 || reply.DroppedCalls != 1 {
+	if len(reply.Message.ToolCalls) != 0 || reply.DroppedCalls != 1 || !slices.Equal(reply.DroppedNames, []string{"now"}) {
 		t.Errorf("calls = %v, dropped = %d", reply.Message.ToolCalls, reply.DroppedCalls)
 	}
 }

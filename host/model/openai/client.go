@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(mod
 	if err != nil {
 		return nil, err
 	}
-	call := &generation{client: c, req: req, tools: tools, sink: sink}
+	call := &generation{client: c, req: req, tools: tools, sink: sink, unshown: unshownIn(req)}
 	retry := c.opts.Retry
 	return retry.Do(ctx, call.show, call.attempt)
 }
@@ -107,6 +108,8 @@ type generation struct {
 	sink     func(model.Chunk)
 	empty    bool // a reply without anything came already
 	mistakes int  // calls that the server could not read
+	unshown  *unshown
+	warnings []string // of what was learned on the way
 }
 
 // show hands a chunk on and logs a retry.
@@ -145,7 +148,8 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	if p.noOutput && g.req.Output != nil {
 		return nil, false, refusedOutput(nil)
 	}
-	messages, err := p.encode(g.req)
+	own := g.unshown.profile(p)
+	messages, err := own.encode(g.req)
 	if err != nil {
 		return nil, false, err
 	}
@@ -157,7 +161,7 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 	d.prompt = messages.tokens + g.tools.tokens
 	reply, err = c.exchange(ctx, body, d, g.req)
 	if err == nil {
-		reply.Warnings = append(reply.Warnings, p.losses()...)
+		reply.Warnings = slices.Concat(reply.Warnings, g.warnings, own.untaken(g.req.Messages, &c.opts.Compat), p.losses())
 		return reply, false, nil
 	}
 	var failed *model.Error
@@ -169,18 +173,24 @@ func (g *generation) send(ctx context.Context) (reply *model.Reply, again bool, 
 		return nil, false, refusedOutput(failed)
 	}
 	failed.Usage = d.spent(g.req)
-	var q *profile
-	var what string
 	if d.choices == 0 { // nothing was shown that would be shown again
-		q, what = c.learn(p, failed, messages, g.tools, g.req)
+		again = g.learn(p, failed, messages) || g.learnRefused(own, failed, messages)
 	}
-	if q != nil {
-		c.opts.Logger.Info("the endpoint wants it otherwise", "model", c.opts.Name, "now", what)
-		c.replace(p, q)
-	} else {
+	if !again {
 		g.judge(failed)
 	}
-	return nil, q != nil, failed
+	return nil, again, failed
+}
+
+// learn changes how the client speaks to its model from here on, when a refusal says how.
+func (g *generation) learn(p *profile, failed *model.Error, sent *encoded) bool {
+	q, what := g.client.learn(p, failed, sent, g.tools, g.req)
+	if q == nil {
+		return false
+	}
+	g.client.opts.Logger.Info("the endpoint wants it otherwise", "model", g.client.opts.Name, "now", what)
+	g.client.replace(p, q)
+	return true
 }
 
 func (g *generation) body(p *profile, messages *encoded) ([][]byte, error) {

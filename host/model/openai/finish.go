@@ -82,6 +82,8 @@ func (d *draft) finishCalls(r *model.Reply) {
 		args := c.read()
 		if r.Finish == model.FinishContentFilter || (r.Finish == model.FinishLength && !args.strict) {
 			r.DroppedCalls++
+			name, _ := d.tools.resolve(strings.ToValidUTF8(c.name, "\uFFFD"))
+			r.DroppedNames = append(r.DroppedNames, name)
 			continue
 		}
 		r.Message.ToolCalls = append(r.Message.ToolCalls, d.call(c, args))

@@ -102,12 +102,8 @@ func (k *kept) write(b []byte) {
 }
 
 func (e *encoded) note(m *outgoing, p *profile) {
-	if m.beside {
-		for i := range m.Content {
-			e.images = e.images || m.Content[i].Type == model.ImagePart
-			e.files = e.files || m.Content[i].Type == model.FilePart
-		}
-	}
+	e.images = e.images || m.images
+	e.files = e.files || m.files
 	if m.Role != model.Assistant {
 		return
 	}

@@ -147,11 +147,11 @@ func learnOrder(p *profile, text string) (*profile, string) {
 // learnMedia leaves out what tools returned beside text. What a person gave is not
 // left out: whoever asks about an image wants to know that it was not seen.
 func learnMedia(p *profile, text string, sent *encoded) (*profile, string) {
-	if !isUnsupported(text) && !containsAny(text, "must be a string", "only text", "text only", "no endpoints found") {
+	if !takesNone(text) {
 		return nil, ""
 	}
-	images := sent.images && containsAny(text, "image", "vision", "multimodal", "multi-modal")
-	files := sent.files && containsAny(text, "file", "pdf", "document")
+	images := sent.images && aboutImages(text)
+	files := sent.files && aboutFiles(text)
 	if !images && !files && (sent.images || sent.files) && containsAny(text, "content") {
 		images, files = sent.images, sent.files
 	}

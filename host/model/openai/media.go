@@ -92,20 +92,23 @@ func (p *profile) carried(part *model.Part) (out model.Part, why string) {
 		return out, "the endpoint takes no images"
 	case part.Type == model.FilePart && p.noFiles:
 		return out, "the endpoint takes no files"
+	case len(p.refused) > 0 && p.refused[digestOf(part)]:
+		return out, refusedPart
 	case part.Type == model.FilePart:
 		out.Name = visible.Line(cmp.Or(part.Name, "file.pdf"), maxFileName)
 	}
 	return out, part.Unfit()
 }
 
-// carries says that something of a tool's result is sent beside it.
-func (p *profile) carries(m *model.Message) bool {
+// carries says what of a tool's result is sent beside it.
+func (p *profile) carries(m *model.Message) (images, files bool) {
 	for i := range m.Content {
-		if _, ok := p.beside(&m.Content[i]); ok {
-			return true
+		if out, ok := p.beside(&m.Content[i]); ok {
+			images = images || out.Type == model.ImagePart
+			files = files || out.Type == model.FilePart
 		}
 	}
-	return false
+	return images, files
 }
 
 // beside returns a part of a tool's result that is sent beside the results.

@@ -212,3 +212,112 @@ func TestImagesOfToolsAreEncodedOnce(t *testing.T) {
 		t.Error("not JSON")
 	}
 }
+
+// refusals of one image or file, as endpoints word them.
+var oneRefused = map[string]http.HandlerFunc{
+	"invalid":     status(400, `{"error":{"message":"Invalid image.","code":"invalid_image"}}`),
+	"no image":    status(400, `{"error":{"message":"The image data you provided does not represent a valid image. Please use one of the supported formats.","code":"image_parse_error"}}`),
+	"unsupported": status(400, `{"error":{"message":"You uploaded an unsupported image. Please use one of: png, jpeg, gif, webp."}}`),
+	"a format":    status(422, `{"error":{"message":"image format is not supported: image/png"}}`),
+	"unreadable":  status(500, `{"error":{"message":"failed to decode image bytes","code":500}}`),
+	"too large":   status(400, `{"error":{"message":"messages.4.content.0.image.source.base64: image exceeds 5 MB maximum"}}`),
+	"unsafe":      status(400, `{"error":{"message":"The image may hold content that is not allowed by our safety system"}}`),
+	"too many":    status(400, `{"message":"At most 1 image(s) may be provided in one request.","code":400}`),
+	"the body":    status(413, `<html>413 Request Entity Too Large</html>`),
+}
+
+func TestAnImageThatIsRefusedIsLeftOutAndOthersAreNot(t *testing.T) {
+	for name, refusal := range oneRefused {
+		for order, change := range map[string]func(*openai.Options){
+			"as it comes": func(*openai.Options) {}, "in turns": func(o *openai.Options) { o.Compat.Order = "alternate" },
+		} {
+			t.Run(name+" "+order, func(t *testing.T) {
+				server := serve(t, refusal, ok)
+				c := client(t, server.url, change)
+				req := twoCalls([]model.Part{{Type: model.ImagePart, Data: picture(t)}}, nil)
+				reply, err := c.Generate(t.Context(), req, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantWarning(t, reply, "image image/png of 71 bytes of the tool shot was refused and is left out: ")
+				if got := fmt.Sprint(server.body(t, 1)["messages"]); strings.Contains(got, "base64") || !strings.Contains(got, "not shown: the model's endpoint refused it") {
+					t.Errorf("sent again with %s", got)
+				}
+				// The conversation goes on without it, and says nothing more.
+				req.Messages = append(req.Messages, reply.Message, model.Text(model.User, "and?"))
+				if reply, err = c.Generate(t.Context(), req, nil); err != nil || len(reply.Warnings) != 0 || server.count() != 3 {
+					t.Errorf("warnings %q, error %v after %d requests", reply.Warnings, err, server.count())
+				}
+				// Another conversation of the same client is shown its image.
+				if _, err := c.Generate(t.Context(), twoCalls([]model.Part{{Type: model.ImagePart, Data: picture(t)}}, nil), nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := fmt.Sprint(server.body(t, 3)["messages"]); !strings.Contains(got, "base64") {
+					t.Errorf("another conversation lost its image: %s", got)
+				}
+			})
+		}
+	}
+}
+
+// The image of an earlier step was taken: what is new is left out first, and all only
+// when that was not it.
+func TestWhatIsNewIsLeftOutFirst(t *testing.T) {
+	refusal := oneRefused["invalid"]
+	old, late := picture(t), append(picture(t), "trailing"...)
+	req := twoCalls([]model.Part{{Type: model.ImagePart, Data: old}}, nil)
+	req.Messages = append(req.Messages,
+		model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{call("3", "c")}},
+		model.Message{Role: model.Tool, CallID: "3", Name: "shot", Content: []model.Part{{Type: model.ImagePart, Data: late}}})
+	server := serve(t, refusal, refusal, ok)
+	reply := generate(t, server, req)
+	for n, want := range []int{2, 1, 0} {
+		if got := strings.Count(fmt.Sprint(server.body(t, n)["messages"]), "base64"); got != want {
+			t.Errorf("request %d has %d images, want %d", n, got, want)
+		}
+	}
+	if len(reply.Warnings) != 2 || !strings.Contains(reply.Warnings[0], "of 79 bytes") || !strings.Contains(reply.Warnings[1], "of 71 bytes") {
+		t.Errorf("warnings %q", reply.Warnings)
+	}
+	// Where nothing of a tool is left to leave out, it is the request that is refused.
+	server = serve(t, refusal)
+	if failed := failure(t, server, twoCalls([]model.Part{{Type: model.ImagePart, Data: old}}, nil)); server.count() != 2 || failed.Kind != model.Rejected {
+		t.Errorf("error %v after %d requests", failed, server.count())
+	}
+	// A reply to what a person gave is not made up for by leaving that out.
+	server = serve(t, refusal)
+	failure(t, server, &model.Request{Messages: []model.Message{{Role: model.User, Content: []model.Part{{Type: model.ImagePart, Data: old}}}}})
+	if server.count() != 1 {
+		t.Errorf("%d requests", server.count())
+	}
+}
+
+func TestAFileThatIsRefusedIsLeftOut(t *testing.T) {
+	server := serve(t, status(400, `{"error":{"message":"The PDF specified is password protected."}}`), ok)
+	reply := generate(t, server, twoCalls([]model.Part{{Type: model.FilePart, Name: "a\x1b.pdf", Data: []byte("%PDF-1.7\n\x00")}}, []model.Part{{Type: model.ImagePart, Data: picture(t)}}))
+	wantWarning(t, reply, `file a\u{1b}.pdf application/pdf of 10 bytes of the tool shot was refused`)
+	if got := fmt.Sprint(server.body(t, 1)["messages"]); strings.Contains(got, "application/pdf;base64") || !strings.Contains(got, "image/png;base64") {
+		t.Errorf("sent again with %s", got)
+	}
+}
+
+// What is learned of a model is known for it alone: another one at the same endpoint
+// is asked with the image.
+func TestWhatOneModelDoesNotTakeIsKeptForItAlone(t *testing.T) {
+	server := serve(t, status(400, `{"error":{"message":"image input is not supported"}}`), ok)
+	req := func() *model.Request { return twoCalls([]model.Part{{Type: model.ImagePart, Data: picture(t)}}, nil) }
+	blind := client(t, server.url)
+	for range 2 { // in each run that has an image it is told
+		reply, err := blind.Generate(t.Context(), req(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantWarning(t, reply, "the endpoint takes no images: 1 of tools were told as text")
+	}
+	if _, err := client(t, server.url, func(o *openai.Options) { o.Name = "sees" }).Generate(t.Context(), req(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(server.body(t, 3)["messages"]); server.count() != 4 || !strings.Contains(got, "base64") {
+		t.Errorf("%d requests, the last with %s", server.count(), got)
+	}
+}

@@ -10,6 +10,8 @@ type outgoing struct {
 	fresh bool
 	// beside says that it is what a tool's result holds beside its text.
 	beside bool
+	images bool // of tools are in it
+	files  bool // of tools that are sent as files likewise
 }
 
 // outgoing returns the messages of a request in the order in which they are sent.
@@ -23,10 +25,14 @@ func (p *profile) outgoing(msgs []model.Message) []outgoing {
 			out, held = append(out, held...), held[:0]
 		}
 		out = append(out, outgoing{Message: m, at: i})
-		if m.Role == model.Tool && p.carries(m) {
+		if m.Role != model.Tool {
+			continue
+		}
+		if images, files := p.carries(m); images || files {
 			// The content is the result's own, by which a memo knows it again.
 			held = append(held, outgoing{
-				Message: &model.Message{Role: model.User, Content: m.Content, CallID: m.CallID, Name: m.Name}, at: i, beside: true,
+				Message: &model.Message{Role: model.User, Content: m.Content, CallID: m.CallID, Name: m.Name},
+				at:      i, beside: true, images: images, files: files,
 			})
 		}
 	}
@@ -101,7 +107,7 @@ func (t *turns) join(last *outgoing, m outgoing) {
 	before, after := t.parts(last), t.parts(&m)
 	one.Content = append(before[:len(before):len(before)], after...)
 	one.CallID, one.Name = "", ""
-	*last = outgoing{Message: &one, at: m.at, fresh: true}
+	*last = outgoing{Message: &one, at: m.at, fresh: true, images: last.images || m.images, files: last.files || m.files}
 }
 
 func (t *turns) parts(m *outgoing) []model.Part {

@@ -3,6 +3,7 @@ package openai
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,17 +33,18 @@ type profile struct {
 	echoLearned      bool
 	shortIDs         bool // call ids of nine letters and digits
 	system           systemRole
-	systemRefused    int  // how many of the roles were refused
-	alternate        bool // user and assistant take turns
-	emptyContent     bool // "" and not null beside calls
-	flatten          bool // without tools, calls in the history are told as text
-	plainSchemas     bool // tools without the less common words of JSON Schema
-	noExtra          bool // members that are not known do not go back
-	noImages         bool // images are told as text
-	noFiles          bool // files likewise, but for those that are text
-	completionTokens bool // max_completion_tokens and not max_tokens
-	renamed          bool // completionTokens was learned
-	noOutput         bool // the endpoint refused a schema for its text
+	systemRefused    int             // how many of the roles were refused
+	alternate        bool            // user and assistant take turns
+	emptyContent     bool            // "" and not null beside calls
+	flatten          bool            // without tools, calls in the history are told as text
+	plainSchemas     bool            // tools without the less common words of JSON Schema
+	noExtra          bool            // members that are not known do not go back
+	noImages         bool            // images are told as text
+	noFiles          bool            // files likewise, but for those that are text
+	completionTokens bool            // max_completion_tokens and not max_tokens
+	renamed          bool            // completionTokens was learned
+	noOutput         bool            // the endpoint refused a schema for its text
+	refused          map[digest]bool // what of tools is not shown in one conversation; see unshown
 	dropped          map[string]bool
 
 	// variant names how messages are written under this profile, for the memo.
@@ -80,6 +82,9 @@ func (p *profile) name() string {
 		} else {
 			b.WriteByte('0')
 		}
+	}
+	if len(p.refused) > 0 { // it only grows
+		b.WriteString(strconv.Itoa(len(p.refused)))
 	}
 	return b.String()
 }

@@ -59,7 +59,7 @@ func Events(id run.ID) []run.Event {
 	said := model.Text(model.Assistant, "Two words.")
 	usage := model.Usage{PromptTokens: 10, CompletionTokens: 5, TotalTokens: 15}
 	bodies := []run.Body{
-		run.Prompted{Agent: "counter", Messages: []model.Message{model.Text(model.User, "How many words?")}, Tools: []string{"count"}},
+		run.Prompted{Agent: "counter", Parts: map[string]string{"tools[0].module": "sha256:00"}, Messages: []model.Message{model.Text(model.User, "How many words?")}, Tools: []string{"count"}},
 		run.Began{Step: 1},
 		run.Replied{Step: 1, Message: &asked, Usage: usage, ContextTokens: 15, Finish: model.FinishToolCalls},
 		run.Planned{Step: 1, Actions: []run.Action{action}},
@@ -86,7 +86,7 @@ func Events(id run.ID) []run.Event {
 func failed(id run.ID) []run.Event {
 	return append(Events(id)[:2:2], run.Event{
 		Run: id, Seq: 3, Time: at,
-		Body: run.Failed{Err: run.Failure{Kind: "model_unreachable", Message: "no route", Partial: "Two"}},
+		Body: run.Failed{Err: run.Failure{Kind: "model_unreachable", Message: "no route", Partial: "Two", DroppedTools: []string{"count"}}},
 	})
 }
 
@@ -100,13 +100,13 @@ func guarded(id run.ID) []run.Event {
 			b.State = map[string]json.RawMessage{"notes": json.RawMessage(`["a"]`)}
 			events[i].Body = b
 		case run.Replied:
-			b.Cost = 0.25
+			b.Cost, b.Dropped, b.DroppedTools = 0.25, 1, []string{"count"}
 			events[i].Body = b
 		case run.Called:
 			b.Wave = 1
 			events[i].Body = b
 		case run.Returned:
-			b.Limited, b.Spent = true, &run.Spent{Usage: model.Usage{TotalTokens: 7}, Cost: 0.5, ToolCalls: 2}
+			b.Limited, b.Spent = true, &run.Spent{Usage: model.Usage{TotalTokens: 7}, Cost: 0.5, ToolCalls: 2, WallMS: 1.5}
 			b.Writes = []run.Write{{Key: "notes", Value: json.RawMessage(`"b"`), Merge: run.Append}}
 			events[i].Body = b
 		}
