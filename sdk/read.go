@@ -65,8 +65,12 @@ func readHTTPResponse(data []byte) (res abi.HTTPResponse, err error) {
 	return res, err
 }
 
+// maxLent is how large a response is whose texts share its memory. A tool that keeps
+// one of them keeps all of it.
+const maxLent = 4 << 10
+
 func scanHTTPResponse(data []byte) (res abi.HTTPResponse, ok bool) {
-	s := scanner{data: data, lends: true}
+	s := scanner{data: data, lends: len(data) <= maxLent}
 	ok = s.fields(func(name string) (ok bool) {
 		switch name {
 		case "status":

@@ -35,10 +35,11 @@ func (e *Engine) compile(ctx context.Context, entry *cacheEntry, wasm []byte, co
 		return p, err
 	}
 	if errors.Is(err, errNotKept) {
-		if entry, err = entry.again(); err != nil {
-			return nil, err
+		again, err := entry.again()
+		if err != nil { // the cache was deleted meanwhile
+			again = entry.inMemory()
 		}
-		return e.compileAnew(ctx, entry, wasm, code)
+		return e.compileAnew(ctx, again, wasm, code)
 	}
 	p, again := e.compileAnew(ctx, entry.inMemory(), wasm, code)
 	if again == nil {

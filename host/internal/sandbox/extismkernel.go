@@ -302,6 +302,15 @@ const errOutside = hostTrap("an offset outside of the plugin's memory")
 // copyPiece is how much is copied or cleared before the context is asked again.
 const copyPiece = 1 << 20
 
+// copyInPieces is copy, which holds up the collector until it is over: a page of a
+// guest that was never written takes microseconds to come.
+func copyInPieces(into, from []byte) (n int) {
+	for n < len(into) && n < len(from) {
+		n += copy(into[n:min(n+copyPiece, len(into))], from[n:])
+	}
+	return n
+}
+
 // inPieces lets do work through n bytes, and ends with ctx.
 func inPieces(ctx context.Context, n int, do func(from, to int)) error {
 	for from := 0; from < n; from += copyPiece {

@@ -129,7 +129,9 @@ func text(mem api.Memory, ptr, n uint64, limit int64) ([]byte, abi.Errno) {
 	if !ok {
 		return nil, abi.ErrInvalid
 	}
-	return append([]byte(nil), view...), 0
+	out := make([]byte, len(view))
+	copyInPieces(out, view)
+	return out, 0
 }
 
 // hostLog is bounded by limits.logs as everything the guest prints: a line

@@ -25,15 +25,16 @@ import (
 // isolated is the speaker of a module whose guests run in another process. It has
 // one process at a time, which begins with the module and anew after it was ended.
 type isolated struct {
-	src     *Source
-	engine  *Engine
-	write   func(*abi.Request) ([]byte, error) // as the module's ABI does
-	order   loadOrder
-	image   []byte // code and memory
-	dir     string // where the code is kept; empty: nowhere
-	limit   time.Duration
-	atOnce  chan struct{}
-	stopped chan struct{} // is closed with the module
+	src      *Source
+	engine   *Engine
+	write    func(*abi.Request) ([]byte, error) // as the module's ABI does
+	order    loadOrder
+	image    []byte      // code and memory
+	dir      string      // where the code is kept; empty: nowhere
+	verified []cacheFile // there, when it was compared with its digests
+	limit    time.Duration
+	atOnce   chan struct{}
+	stopped  chan struct{} // is closed with the module
 
 	mu     sync.Mutex
 	proc   *guestProcess
@@ -67,6 +68,7 @@ func (e *Engine) isolate(ctx context.Context, m *Module, p *part, code *guestCod
 	}
 	if p.entry.onDisk() {
 		i.dir, i.order.Cached = p.entry.dir, true
+		i.verified, _ = p.entry.files()
 	}
 	_, err := i.process(ctx)
 	return i, err

@@ -85,3 +85,57 @@ func names(t *testing.T, dir string) []string {
 	}
 	return all
 }
+
+// What was kept for one module is nothing for another.
+func TestAnEntryOfAnotherModuleIsDamage(t *testing.T) {
+	root := t.TempDir()
+	a, b := filepath.Join(root, entryName("a")), filepath.Join(root, entryName("b"))
+	keepEntry(t, a, 10, time.Now())
+	if err := (&cacheEntry{dir: a}).verify(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(a, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&cacheEntry{dir: b}).verify(); err == nil {
+		t.Error("the code of another module is taken")
+	}
+}
+
+// A process that is started again takes kept code only if nobody has touched it.
+func TestTouchedCodeIsNotTakenAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), entryName("a"))
+	keepEntry(t, dir, 10, time.Now().Add(-time.Hour))
+	code := filepath.Join(dir, "code")
+	verified, err := (&cacheEntry{dir: dir}).files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &isolated{dir: dir, verified: verified}
+	if (&cacheEntry{dir: dir}).touch(); !i.untouched() {
+		t.Error("code that was used is taken for touched")
+	}
+	info, err := os.Stat(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another file of the same size and time takes its place.
+	if err := os.WriteFile(code+".new", make([]byte, 10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(code+".new", info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(code+".new", code); err != nil {
+		t.Fatal(err)
+	}
+	if i.untouched() {
+		t.Error("another file is taken")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if i.untouched() {
+		t.Error("a folder that is gone is taken")
+	}
+}

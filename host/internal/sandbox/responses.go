@@ -40,7 +40,7 @@ func (r *responses) read(handle int32, into []byte) int64 {
 	if !ok {
 		return int64(abi.ErrNotFound)
 	}
-	n := copy(into, a.rest)
+	n := copyInPieces(into, a.rest)
 	a.rest = a.rest[n:]
 	if len(a.rest) == 0 {
 		r.held -= a.size

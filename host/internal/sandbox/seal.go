@@ -88,7 +88,7 @@ func (e *cacheEntry) seal() error {
 	if !fresh {
 		return nil
 	}
-	if err := writeFile(filepath.Join(e.dir, sealName), textDigest(b.String())+"\n"+b.String()); err != nil {
+	if err := writeFile(filepath.Join(e.dir, sealName), e.listDigest(b.String())+"\n"+b.String()); err != nil {
 		return err
 	}
 	prune(filepath.Dir(e.dir), time.Now(), maxKept)
@@ -104,8 +104,8 @@ func (e *cacheEntry) readSeal() (map[string]string, error) {
 		return nil, err
 	}
 	own, list, _ := strings.Cut(string(data), "\n")
-	if own != textDigest(list) {
-		return nil, errors.New("the list of digests is damaged")
+	if own != e.listDigest(list) {
+		return nil, errors.New("the list of digests is damaged, or that of another module")
 	}
 	sealed := make(map[string]string)
 	for line := range strings.Lines(list) {
@@ -118,9 +118,22 @@ func (e *cacheEntry) readSeal() (map[string]string, error) {
 	return sealed, nil
 }
 
+// listDigest is of the module's digest, too, which is the name of the folder: what was
+// kept for one module is nothing for another.
+func (e *cacheEntry) listDigest(list string) string {
+	return textDigest(filepath.Base(e.dir) + "\n" + list)
+}
+
 type cacheFile struct {
 	name    string // slash-separated, below the entry's folder
 	changed time.Time
+	info    fs.FileInfo
+}
+
+// same says that nobody has written the file or put another in its place, as far as
+// the system tells without reading it.
+func (f cacheFile) same(g cacheFile) bool {
+	return f.name == g.name && f.changed.Equal(g.changed) && f.info.Size() == g.info.Size() && os.SameFile(f.info, g.info)
 }
 
 func (f cacheFile) temporary() bool { return strings.HasSuffix(f.name, ".tmp") }
@@ -149,7 +162,7 @@ func (e *cacheEntry) files() ([]cacheFile, error) {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is not a regular file", name)
 		}
-		found = append(found, cacheFile{name, info.ModTime()})
+		found = append(found, cacheFile{name, info.ModTime(), info})
 		return nil
 	})
 	return found, err

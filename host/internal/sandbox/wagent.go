@@ -152,7 +152,9 @@ func (in *instance) read(packed uint64) ([]byte, error) {
 	if !ok {
 		return nil, fault(FaultInvalidResult, "the tool's answer lies outside of its memory")
 	}
-	return append([]byte(nil), view...), nil
+	out := make([]byte, len(view))
+	copyInPieces(out, view)
+	return out, nil
 }
 
 func encodeRequest(req *abi.Request) ([]byte, error) {
