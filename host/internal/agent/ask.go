@@ -103,6 +103,7 @@ func (d *driver) hear(piece string) {
 		d.showText(piece)
 		return
 	}
+	d.thought.whole.WriteString(piece)
 	thinking, said := d.thought.take(piece)
 	if thinking != "" {
 		d.emit(run.Delta{Reasoning: thinking})
@@ -238,6 +239,7 @@ func (d *driver) reply(step int, r *model.Reply) {
 	}
 	d.unanswered = run.Spent{}
 	d.shown.Reset()
+	d.thought = thought{}
 	d.calling = callsShown{}
 	m.Extra = kept(m.Extra)
 	if hasContent(m.Content) || len(m.ToolCalls) > 0 {
@@ -379,7 +381,7 @@ func nonNil(a []run.Action) []run.Action {
 // fail ends the run because the model gave no reply.
 func (d *driver) fail(err error) {
 	f := run.Failure{
-		Kind: run.FailInternal, Message: oneLine(err), Partial: d.shown.String(), DroppedTools: d.calling.tools(),
+		Kind: run.FailInternal, Message: oneLine(err), Partial: d.partial(), DroppedTools: d.calling.tools(),
 	}
 	spent := d.wasted(err)
 	if me, ok := errors.AsType[*model.Error](err); ok {

@@ -151,12 +151,12 @@ func (d *driver) stop(ctx context.Context) {
 	}
 	if errors.Is(context.Cause(ctx), overtime{d.state.Run}) {
 		d.emit(run.Finished{
-			ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.shown.String(),
+			ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.partial(),
 			DroppedTools: d.calling.tools(),
 		})
 		return
 	}
-	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.shown.String(), DroppedTools: d.calling.tools()})
+	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.partial(), DroppedTools: d.calling.tools()})
 }
 
 // exit ends the run when the finished step says so, and reports whether it did.

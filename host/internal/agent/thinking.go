@@ -55,6 +55,15 @@ func (d *driver) answering(text string) string {
 	return text
 }
 
+// partial is what the reply that is under way has said. Not all of it need be shown yet:
+// what may be thinking waits for its end.
+func (d *driver) partial() string {
+	if d.thought.whole.Len() > 0 {
+		return d.answering(d.thought.whole.String())
+	}
+	return d.shown.String()
+}
+
 // unthought returns a reply whose thinking is apart from what it says.
 func (d *driver) unthought(r *model.Reply) *model.Reply {
 	if !d.readsAll() || len(r.Message.Content) == 0 || r.Message.Content[0].Type != model.TextPart {
@@ -83,8 +92,9 @@ func (d *driver) unthought(r *model.Reply) *model.Reply {
 // when it is there. The zero thought is ready.
 type thought struct {
 	phase phase
-	held  string // what it cannot yet be told of
-	lined bool   // the mark at the beginning stands alone in its line
+	whole strings.Builder // the text so far
+	held  string          // what it cannot yet be told of
+	lined bool            // the mark at the beginning stands alone in its line
 }
 
 type phase uint8

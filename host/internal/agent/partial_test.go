@@ -1,0 +1,44 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wagent-dev/wagent/host/internal/agent"
+	"github.com/wagent-dev/wagent/host/model"
+)
+
+// What the model had said when the run was interrupted or its time was over is kept,
+// also where it could not be shown yet, since it may have been thinking.
+func TestWhatWasSaidBeforeAnInterruptionIsKept(t *testing.T) {
+	for said, want := range map[string]string{
+		"The answer so far is 42":                          "The answer so far is 42",
+		"<think>\nhm\n</think>\nThe answer so far is 42":   "The answer so far is 42",
+		"<think>hm</think> The answer so far is 42":        "<think>hm</think> The answer so far is 42",
+		"<think> is a tag that models write for reasoning": "<think> is a tag that models write for reasoning",
+	} {
+		for _, timed := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				m := modelFunc(func(ctx context.Context, _ *model.Request, sink func(model.Chunk)) (*model.Reply, error) {
+					for word := range strings.SplitAfterSeq(said, " ") {
+						sink(model.Chunk{Text: word})
+					}
+					if !timed {
+						cancel()
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				})
+				_, got := finish(t, ctx, newAgent(t, m, func(a *agent.Agent) { a.MaxDuration = time.Minute }))
+				if got.Partial != want {
+					t.Errorf("%q, over time %v: partial is %q, want %q", said, timed, got.Partial, want)
+				}
+			})
+		}
+	}
+}
