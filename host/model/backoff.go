@@ -29,29 +29,33 @@ type Backoff struct {
 // sink, which may be nil, is given a chunk with Retry.
 //
 // A failure is the last attempt's [*Error] with the number of attempts and what
-// all of them cost, or the error of ctx, wrapped. Any other error of attempt is returned as it is, at once.
+// all of them cost, or the error of ctx, wrapped: in an [*Error] that says what the
+// attempts cost, if that is known. Any other error of attempt is returned as it is, at
+// once.
 func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.Context) (*Reply, error)) (*Reply, error) {
 	b = b.withDefaults()
 	var spent Usage
 	var bill []Priced
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("model call: %w", err)
+			return nil, brokenOff(err, spent, bill)
 		}
 		reply, err := attempt(ctx)
 		if err == nil {
 			return paid(reply, spent, bill), nil
 		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("model call: %w", ctx.Err())
+		failed, known := errors.AsType[*Error](err)
+		if known {
+			spent, bill = spent.Add(failed.Usage), append(bill, billOf(failed.Usage, failed.Bill, nil)...)
 		}
-		var failed *Error
-		if !errors.As(err, &failed) {
+		if ctx.Err() != nil {
+			return nil, brokenOff(ctx.Err(), spent, bill)
+		}
+		if !known {
 			return nil, err
 		}
 		last := *failed
 		last.Attempts = n
-		spent, bill = spent.Add(last.Usage), append(bill, billOf(last.Usage, last.Bill, nil)...)
 		last.Usage = spent
 		if apart(bill) {
 			last.Bill = slices.Clone(bill)
@@ -65,9 +69,22 @@ func (b Backoff) Do(ctx context.Context, sink func(Chunk), attempt func(context.
 			sink(Chunk{Retry: &Retry{Attempt: n, Wait: wait, Err: &last}})
 		}
 		if err := b.Sleep(ctx, wait); err != nil {
-			return nil, fmt.Errorf("model call: %w", err)
+			return nil, brokenOff(err, spent, bill)
 		}
 	}
+}
+
+// brokenOff is the error of a call whose context has ended: an *[Error] if attempts
+// before were paid for.
+func brokenOff(why error, spent Usage, bill []Priced) error {
+	why = fmt.Errorf("model call: %w", why)
+	if spent == (Usage{}) {
+		return why
+	}
+	if !apart(bill) {
+		bill = nil
+	}
+	return &Error{Kind: Unreachable, Message: why.Error(), Usage: spent, Bill: slices.Clone(bill), Err: why}
 }
 
 // paid is a reply with what was spent before it, by the same model unless bill says

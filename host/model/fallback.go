@@ -34,7 +34,7 @@ type Identified interface {
 // topic, its stream breaks off. A conversation that was too long for one is given
 // only to those with a larger window, or one that is not known. An error of
 // another type is no model's word and is returned at once, and so is the error of
-// ctx: nobody waits for an answer any more.
+// ctx, as [Backoff.Do] returns it: nobody waits for an answer any more.
 //
 // That a model does not take Request.Output ([ErrOutputSchema]) is returned at once as
 // well: all of them are to be asked in another way.
@@ -93,7 +93,7 @@ func (f *fallback) Generate(ctx context.Context, req *Request, sink func(Chunk))
 			continue
 		}
 		if !past.hand(ctx, name, sink) {
-			return nil, fmt.Errorf("model call: %w", ctx.Err())
+			return nil, brokenOff(ctx.Err(), past.spent, past.bill)
 		}
 		own := *req
 		own.Memo = req.Memo.of(i)
@@ -102,7 +102,10 @@ func (f *fallback) Generate(ctx context.Context, req *Request, sink func(Chunk))
 			return past.answered(name, reply), nil
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("model call: %w", ctx.Err())
+			if broken, ok := errors.AsType[*Error](err); ok && broken != nil {
+				past.pay(broken)
+			}
+			return nil, brokenOff(ctx.Err(), past.spent, past.bill)
 		}
 		var failed *Error
 		if err == nil {

@@ -88,6 +88,7 @@ func (s *State) fold(b Body) error {
 		if s.Turn != nil && s.Turn.Open() {
 			return errors.New("a call has no result")
 		}
+		s.spend(Spent{Usage: b.Usage, Cost: b.Cost})
 		s.Done, s.ExitReason, s.Output, s.Partial = true, b.ExitReason, b.Output, b.Partial
 		s.Structured = b.Structured
 	case Failed:

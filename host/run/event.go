@@ -245,6 +245,10 @@ type Finished struct {
 	// DroppedTools are the tools of calls in that reply, which are not made: as in
 	// [Replied].
 	DroppedTools []string `json:"dropped_tools,omitempty"`
+	// Usage is what attempts at that reply cost which had failed; zero: nothing that is
+	// known.
+	Usage model.Usage `json:"usage,omitzero"`
+	Cost  float64     `json:"cost,omitempty"` // of Usage, in the currency of the prices; 0: there are none
 	// Result is what the whole run comes to. It is given with the event and
 	// not stored: folding the events makes it.
 	Result *Result `json:"result,omitempty"`

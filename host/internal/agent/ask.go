@@ -24,7 +24,7 @@ func (d *driver) ask(ctx context.Context, t *run.Turn) {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		d.stop(ctx)
+		d.stop(ctx, err)
 	case err != nil:
 		d.fail(err)
 	default:

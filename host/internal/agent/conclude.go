@@ -47,7 +47,7 @@ func (d *driver) lastAnswer(ctx context.Context) bool {
 	reply, err := d.query(ctx, true)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		d.stop(ctx)
+		d.stop(ctx, err)
 		return false
 	case err != nil:
 		d.Logger.Warn("the model gave no last answer", "run", d.state.Run, "error", oneLine(err))

@@ -110,7 +110,7 @@ func (d *driver) advance(ctx context.Context) {
 	case t != nil && !t.Ended && t.Reply != nil:
 		d.plan(ctx, t)
 	case ctx.Err() != nil:
-		d.stop(ctx)
+		d.stop(ctx, nil)
 	case t != nil && !t.Ended:
 		d.ask(ctx, t)
 	case d.spoiled():
@@ -144,19 +144,23 @@ func (d *driver) next(ctx context.Context) {
 	d.emit(run.Began{Step: d.state.StepCount + 1})
 }
 
-// stop ends the run because its context has ended.
-func (d *driver) stop(ctx context.Context) {
+// stop ends the run because its context has ended. err is of the model call that it
+// broke off, or nil.
+func (d *driver) stop(ctx context.Context, err error) {
 	if d.left {
 		return // resumable: the caller broke off, the run did not end
 	}
+	spent := d.wasted(err)
 	if errors.Is(context.Cause(ctx), overtime{d.state.Run}) {
 		d.emit(run.Finished{
 			ExitReason: run.ExitMaxDuration, Output: "The agent stopped at its limit of time.", Partial: d.partial(),
-			DroppedTools: d.calling.tools(),
+			DroppedTools: d.calling.tools(), Usage: spent.Usage, Cost: spent.Cost,
 		})
 		return
 	}
-	d.emit(run.Finished{ExitReason: run.ExitInterrupted, Partial: d.partial(), DroppedTools: d.calling.tools()})
+	d.emit(run.Finished{
+		ExitReason: run.ExitInterrupted, Partial: d.partial(), DroppedTools: d.calling.tools(), Usage: spent.Usage, Cost: spent.Cost,
+	})
 }
 
 // exit ends the run when the finished step says so, and reports whether it did.

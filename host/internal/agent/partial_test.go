@@ -9,6 +9,7 @@ import (
 
 	"github.com/wagent-dev/wagent/host/internal/agent"
 	"github.com/wagent-dev/wagent/host/model"
+	"github.com/wagent-dev/wagent/host/run"
 )
 
 // What the model had said when the run was interrupted or its time was over is kept,
@@ -39,6 +40,34 @@ func TestWhatWasSaidBeforeAnInterruptionIsKept(t *testing.T) {
 					t.Errorf("%q, over time %v: partial is %q, want %q", said, timed, got.Partial, want)
 				}
 			})
+		}
+	}
+}
+
+// What a reply cost that came to nothing is counted when the run is interrupted while
+// the model is asked once more.
+func TestWhatFailedAttemptsCostIsCountedAtAnInterruption(t *testing.T) {
+	for name, first := range map[string]struct {
+		reply *model.Reply
+		err   error
+		edit  func(*agent.Agent)
+	}{
+		"an empty reply":   {text(""), nil, func(*agent.Agent) {}},
+		"a refused schema": {nil, &model.Error{Kind: model.Rejected, Message: "no", Usage: cost, Err: model.ErrOutputSchema}, asking(t, agent.Native, func(a *agent.Agent) { a.Output.Otherwise = agent.ByPrompt })},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := 0
+		m := modelFunc(func(ctx context.Context, _ *model.Request, _ func(model.Chunk)) (*model.Reply, error) {
+			if asked++; asked == 1 {
+				return first.reply, first.err
+			}
+			cancel()
+			return nil, &model.Error{Kind: model.Unreachable, Message: "broken off", Usage: cost, Err: ctx.Err()}
+		})
+		_, got := finish(t, ctx, newAgent(t, m, first.edit))
+		cancel()
+		if got.ExitReason != run.ExitInterrupted || got.TokenUsage.TotalTokens != 2*cost.TotalTokens {
+			t.Errorf("%s: %s with %d tokens after %d calls, want two times %d", name, got.ExitReason, got.TokenUsage.TotalTokens, asked, cost.TotalTokens)
 		}
 	}
 }
