@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,7 +188,13 @@ func hasContent(parts []model.Part) bool {
 	return false
 }
 
-var errEmpty = &model.Error{Kind: model.Stream, Message: "the model gave an empty reply twice"}
+// emptyTwice is the error of two empty replies. What the model thought is all there is.
+func emptyTwice(first, second *model.Reply) *model.Error {
+	return &model.Error{
+		Kind: model.Stream, Message: "the model gave an empty reply twice",
+		Partial: cmp.Or(second.Message.Reasoning, first.Message.Reasoning),
+	}
+}
 
 // askAgain repeats a call whose reply was empty, once. Both calls are paid for.
 func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply, error) {
@@ -199,7 +206,7 @@ func (d *driver) askAgain(ctx context.Context, first *model.Reply) (*model.Reply
 		return nil, err
 	case empty(reply):
 		d.unanswered = d.spentOn(reply)
-		return nil, errEmpty
+		return nil, emptyTwice(first, reply)
 	}
 	return reply, nil
 }

@@ -71,3 +71,17 @@ func TestWhatFailedAttemptsCostIsCountedAtAnInterruption(t *testing.T) {
 		}
 	}
 }
+
+// When all that the model gives is thinking, twice, the failure holds it.
+func TestThinkingThatIsAllThereIsIsKept(t *testing.T) {
+	for _, c := range []struct{ first, second, want string }{
+		{"<think>\none\n</think>\n", "<think>\ntwo\n</think>\n", "two"},
+		{"<think>\none\n</think>\n", "", "one"},
+		{"", "", ""},
+	} {
+		_, got := finish(t, t.Context(), newAgent(t, says(text(c.first), text(c.second)), func(*agent.Agent) {}))
+		if got.Error == nil || got.Error.Partial != c.want {
+			t.Errorf("%q and %q: %+v, want %q kept", c.first, c.second, got.Error, c.want)
+		}
+	}
+}
