@@ -94,7 +94,10 @@ func unread(t *manifest.Tool, src *sandbox.Source, mod *sandbox.Module, bs []*bi
 	}
 	for _, key := range src.Policy.Grants.State {
 		read := agent.StateRead{Key: key, Argument: t.InputsFromState[key]}
-		if read.Argument == "" || !slices.ContainsFunc(bs, func(b *binding) bool { return slices.Contains(b.reads, read) }) {
+		if read.Argument == "" {
+			return fmt.Errorf("inputs_from_state: the module does not ask for the key %s itself (state_get): say which argument holds it", strconv.Quote(key))
+		}
+		if !slices.ContainsFunc(bs, func(b *binding) bool { return slices.Contains(b.reads, read) }) {
 			return fmt.Errorf("inputs_from_state: no tool of the module has an argument %s for the key %s", strconv.Quote(read.Argument), strconv.Quote(key))
 		}
 	}
