@@ -188,9 +188,14 @@ func (h *Host) source(t *manifest.Tool) (*sandbox.Source, error) {
 }
 
 func readModule(path string) ([]byte, error) {
+	tooLarge := fmt.Errorf("module %s is larger than %d MiB", filepath.Base(path), maxModule>>20)
 	// Before it is opened: opening a FIFO would wait for somebody to write.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(path); {
+	case err != nil: // which opening it says better
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("module %s is not a file", filepath.Base(path))
+	case info.Size() > maxModule:
+		return nil, tooLarge
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -201,8 +206,8 @@ func readModule(path string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(wasm) > maxModule:
-		return nil, fmt.Errorf("module %s is larger than %d MiB", filepath.Base(path), maxModule>>20)
+	case len(wasm) > maxModule: // it has grown, or its size is not told
+		return nil, tooLarge
 	}
 	return wasm, nil
 }
